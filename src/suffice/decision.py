@@ -182,11 +182,11 @@ class DecisionBuilder:
 
     def one(self, row: Table, outcome: Any = None) -> Decision:
         """The decision for one input; `outcome` in place of the usual one."""
-        # The model gets its own copy to write into.
-        shares, asked = self.engine_selector.class_shares(row)
-        answers, scores = self.model.predict_with_scores(row.take(np.array([0])), shares)
+        inputs = CachedRows(row)
+        shares, asked = self.engine_selector.class_shares(inputs)
+        answers, scores = self.model.predict_with_scores(row, shares)
         asked = asked if scores is not None and scores is shares else 1
-        return self._decision(CachedRows(row), 0, answers, scores, outcome, asked)
+        return self._decision(inputs, 0, answers, scores, outcome, asked)
 
     def many(self, inputs: CachedRows) -> list[Decision | SufficeError]:
         """Return the decision for each input, or its error; they are those of one call for each."""
@@ -212,7 +212,7 @@ class DecisionBuilder:
         if self.model.classes is None and not apart:
             return [self._alone(row) for row in each]
         try:
-            answers, scores = self.model.predict_with_scores(table.take(np.arange(len(table))))
+            answers, scores = self.model.predict_with_scores(table)
         except SufficeError as error:
             if len(table) == 1:
                 return [error]

@@ -223,7 +223,9 @@ def test_rows_together_get_the_answers_that_each_gets_alone(name: str, draw: Any
 COLUMNS = st.sampled_from(
     [
         [0.0, -0.0, 1.5, np.nan],
+        [-np.inf, -2.5, 1e-300, np.inf, np.nan],
         [1, 2, 3],
+        [-(2**62), -1, 2**62],
         [True, False],
         ["a", "b", None],
         ["a", 1, 2.0, None],

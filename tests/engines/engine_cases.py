@@ -84,6 +84,10 @@ def check_trees(case: Case, kernel: Any = "numpy") -> TreeEngine:
         pytest.importorskip("numba")
     engine, truth = case.trees(kernel), case.truth()
     np.testing.assert_array_equal(sweep_outcomes(engine), truth)
+    other = case.trees(kernel)
+    if other._lattice.can_list:  # as larger or smaller trees are swept
+        other._lattice.by_lists = not other._lattice.by_lists
+        np.testing.assert_array_equal(sweep_outcomes(other), truth)
     check_lists(engine, case.held, truth)
     assert engine.note is None
     return engine

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from suffice.engines import work as backend
 from suffice.engines.trees import lattice_sweep as blocks, read_trees, tree_engine as engine
+from suffice.engines.trees.encoded_input import _zero_common_leaves, read_event_margins
 from suffice.engines.work import SkiRental, choose_backend, estimate_seconds
 from suffice.factors.lattice import held_of_masks
 from suffice.target import at_least, at_most, versus, within
@@ -620,3 +622,29 @@ def rows_of_a_list_and_a_sweep(case: Case) -> list[int]:
         asked.append(found.rows_predicted)
     sweep_outcomes(found)
     return [*asked, found.rows_predicted]
+
+
+@pytest.mark.parametrize("kind", [RandomForestClassifier, ExtraTreesClassifier])
+def test_the_commonest_leaf_of_each_tree_adds_nothing(kind: Any) -> None:
+    X, _, y, _ = tree_data()
+    trees = read_trees(kind(7, max_depth=6, random_state=0).fit(X, y))
+    for margin in read_event_margins(trees, Case(kind(3).fit(X, y), X, 1).target.event).margins:
+        for start, end in pairwise([*trees.roots.tolist(), len(trees.test)]):
+            leaves = margin.value[start:end][trees.test[start:end] < 0]
+            values, counts = np.unique(leaves, return_counts=True)
+            assert counts[values == 0].tolist() == [counts.max()]
+    # Values so large that their sums might not fit are left as they are.
+    sign = np.where(np.arange(len(trees.test)) % 2, 1, -1)
+    wide = replace(margin, value=np.where(trees.test < 0, sign * 2**29, 0).astype(np.int32))
+    assert _zero_common_leaves(trees, wide) is wide
+    # Others are moved together with the bounds, and what is no bound stays none.
+    raised = replace(
+        margin,
+        value=np.where(trees.test < 0, margin.value + 5, 0).astype(np.int32),
+        no_below=margin.no_below + 7 * 5,
+        yes_from=margin.yes_from + 7 * 5,
+    )
+    moved = _zero_common_leaves(trees, raised)
+    assert (moved.value == margin.value).all()
+    for bound in ("no_below", "yes_from", "yes_to", "no_above"):
+        assert getattr(moved, bound) == getattr(margin, bound)

@@ -7,14 +7,32 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import example, given, settings, strategies as st
+from sklearn.ensemble import (
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+    HistGradientBoostingClassifier,
+    RandomForestRegressor,
+)
 
 from suffice.engines.select_engine import Unreadable
-from suffice.engines.trees import read_trees
+from suffice.engines.trees import TreeModel, lattice_sweep, read_trees
+from suffice.engines.trees.encoded_input import encode_input
+from suffice.engines.trees.lattice_sweep import LatticeSweep
 from suffice.engines.work import numba_is_installed
 from suffice.models import wrap_model
 from suffice.tables import as_table
 from suffice.target import at_least, at_most, versus, within
-from tests.engines.engine_cases import Case, check_trees, mixed_data, tree_data, unreadable_reason
+from tests.effort import examples
+from tests.engines.engine_cases import (
+    KERNELS,
+    Case,
+    check_trees,
+    mixed_data,
+    sweep_outcomes,
+    tree_data,
+    unreadable_reason,
+)
 
 
 def reason(model: Any) -> str:
@@ -349,3 +367,102 @@ def test_what_lightgbm_takes_for_zero_goes_where_zero_goes() -> None:
     tiny = [-zero, zero, -1e-36, 0.0, np.nextafter(-zero, -1), -2 * zero]
     check_trees(Case(model, np.stack([tiny, np.zeros(len(tiny))], axis=1)), "numpy")
     assert len(set(model.predict(np.array([[-zero, 0.0], [-2 * zero, 0.0]])))) == 2
+
+
+def grown(kind: str, missing: bool, rows: int, seed: int) -> tuple[Any, Any]:
+    """A fitted model with up to about as many leaves a tree as rows, and rows with categories."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(rows, 5)).round(2)
+    X[:, 0] = rng.integers(6, size=rows)
+    three, number = rng.integers(3, size=rows), rng.normal(size=rows)
+    if missing:
+        X[rng.random(X.shape) < 0.1] = np.nan
+    few: Any = {"n_estimators": 4, "random_state": seed}
+    if kind == "extra":
+        return ExtraTreesClassifier(**few).fit(np.nan_to_num(X), three), np.nan_to_num(X)
+    if kind == "forest":
+        return RandomForestRegressor(**few, min_samples_leaf=2).fit(X, number), X
+    if kind == "histogram":
+        made: Any = HistGradientBoostingClassifier(
+            max_iter=3, max_leaf_nodes=None, min_samples_leaf=1, categorical_features=[0]
+        )
+        return made.fit(X, three), X
+    if kind == "xgboost":
+        module = pytest.importorskip(kind)
+        made = module.XGBClassifier(n_estimators=3, max_depth=9, min_child_weight=0, n_jobs=1)
+        return made.fit(X, three), X
+    if kind == "lightgbm":
+        module = pytest.importorskip(kind)
+        leaves: Any = {"num_leaves": rows, "min_child_samples": 1, "n_jobs": 1, "verbose": -1}
+        categories = {"categorical_feature": [0]}
+        return module.LGBMRegressor(n_estimators=3, **leaves).fit(X, number, **categories), X
+    module = pytest.importorskip(kind)
+    quiet: Any = {"verbose": 0, "thread_count": 1, "allow_writing_files": False}
+    return module.CatBoostClassifier(iterations=4, depth=8, **quiet).fit(X, three), X
+
+
+@pytest.mark.skipif(not numba_is_installed(), reason="numba is not installed")
+@settings(max_examples=examples(25), deadline=None)
+@given(
+    kind=st.sampled_from(["extra", "forest", "histogram", *LIBRARIES]),
+    missing=st.booleans(),
+    rows=st.sampled_from([12, 60, 300, 1500, 6000]),
+    references=st.integers(1, 200),
+    room=st.sampled_from([0, 1 << 12]),
+    together=st.sampled_from([1, 16]),
+    seed=st.integers(0, 100),
+)
+@example("forest", True, 6000, 150, 0, 16, 0)
+@example("extra", False, 6000, 70, 0, 1, 1)
+def test_all_kernels_decide_the_same_hybrids_and_leave_the_same_open(
+    kind: str, missing: bool, rows: int, references: int, room: int, together: int, seed: int
+) -> None:
+    from suffice.engines.trees import numba_blocks
+
+    model, X = grown(kind, missing, rows, seed)
+    outcome = None if hasattr(model, "classes_") else at_least(0.0)
+    case = Case(model, X[: 1 + references], outcome)
+    trees = read_trees(model)
+    margins = TreeModel(trees).event_margins(case.target.event)
+    problem = encode_input(trees, margins, case.hybrids)
+    found = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(numba_blocks, "_LEAST_ROOM", room)  # 0: all lists are full after some trees
+        patch.setattr(lattice_sweep, "_LISTED_BLOCKS", together)
+        for kernel, by_lists in ((KERNELS[0], False), (KERNELS[1], False), (KERNELS[1], True)):
+            sweep = LatticeSweep(problem, kernel)
+            sweep.by_lists = by_lists
+            found.append(sweep.run(0, True))
+    for words, undecided in found[1:]:
+        np.testing.assert_array_equal(words, found[0][0])
+        np.testing.assert_array_equal(undecided, found[0][1])
+
+
+@pytest.mark.skipif(not numba_is_installed(), reason="numba is not installed")
+def test_lists_of_leaves_that_fill_up_are_added_before_they_overflow() -> None:
+    from suffice.engines.trees import numba_blocks
+
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(5000, 8)), rng.normal(size=5000)
+    model = ExtraTreesRegressor(30, random_state=0).fit(X, y)
+    case = Case(model, X[:65], at_least(0.0))
+    leaves = read_trees(model).leaves / 30
+    assert leaves > 4500
+    walks = []
+    with pytest.MonkeyPatch.context() as patch:
+        walk = numba_blocks.kernel.list_leaves
+
+        def counted(*given: Any) -> Any:
+            *_, entries, counts = given
+            tree = walk(*given)
+            walks.append(int(counts.max()))
+            assert walks[-1] <= len(entries) // len(counts)
+            return tree
+
+        patch.setattr(numba_blocks.kernel, "list_leaves", counted)
+        patch.setattr(numba_blocks, "_LEAST_ROOM", 0)
+        engine = case.trees("numba")
+        assert engine._lattice.by_lists
+        np.testing.assert_array_equal(sweep_outcomes(engine), case.truth())
+    assert len(walks) > 4  # a few for each of two sweeps
+    assert max(walks) > 256  # more than one tree's

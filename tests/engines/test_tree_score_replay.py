@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings, strategies as st
 from sklearn.ensemble import (
@@ -22,6 +23,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from suffice import Explainer, at_least, datasets, versus
+from suffice.context.references import CachedRows
 from suffice.engines.trees import TreeEngine, TreeModel, read_trees
 from suffice.engines.trees.encoded_input import encode_input
 from suffice.engines.trees.tree_engine import read_library_sums, scores_match, sum_like_library
@@ -373,23 +375,41 @@ def test_the_inputs_own_shares_need_no_call_once_they_were_the_librarys_to_the_b
 
     object.__setattr__(trees.ensemble.replay, "scores", lambda rows: counted(rows.native))
     for i in range(30):
-        assert (trees.class_shares(as_table(X[i : i + 1]))[0] == theirs[i]).all()
+        assert (trees.class_shares(CachedRows(as_table(X[i : i + 1])))[0] == theirs[i]).all()
     assert sum(calls) == 8
     # Leaves that are not quite the model's are noticed at the first input.
     wrong = replace(trees.ensemble, values=trees.ensemble.values * (1 + 2.0**-50))
     other = TreeModel(wrong)
-    assert (other.class_shares(as_table(X[:1]))[0] == theirs[0]).all()
-    assert other.sums_match is False and other.class_shares(as_table(X[1:2]))[0] is None
+    assert (other.class_shares(CachedRows(as_table(X[:1])))[0] == theirs[0]).all()
+    assert other.sums_match is False and other.class_shares(CachedRows(as_table(X[1:2])))[0] is None
 
 
 def test_only_forests_have_class_shares_for_rows_that_they_take() -> None:
     X, y, _, _ = tree_data()
     boosted = GradientBoostingClassifier(n_estimators=3).fit(X, y)
-    assert TreeModel(read_trees(boosted)).class_shares(as_table(X[:1]))[0] is None
+    assert TreeModel(read_trees(boosted)).class_shares(CachedRows(as_table(X[:1])))[0] is None
     threads = RandomForestClassifier(3, n_jobs=2, random_state=0).fit(X, y)
-    assert TreeModel(read_trees(threads)).class_shares(as_table(X[:1]))[0] is None
+    assert TreeModel(read_trees(threads)).class_shares(CachedRows(as_table(X[:1])))[0] is None
     forest = TreeModel(read_trees(threads.set_params(n_jobs=None)))
-    assert forest.class_shares(as_table(X[:1, :3]))[0] is None  # the model will say what is wrong
+    few = CachedRows(as_table(X[:1, :3]))
+    assert forest.class_shares(few)[0] is None  # the model will say what is wrong
+
+
+def test_numbers_of_a_frame_are_cast_as_the_models_own_checks_cast_them() -> None:
+    X, y, _, _ = tree_data()
+    columns = {"a": X[:, 0], "b": (100 * X[:, 1]).astype(np.int64), "c": X[:, 2] * 1e-40}
+    columns |= {"d": np.full(len(X), 2**62 - 2**37), "e": X[:, 3].astype(np.float32)}
+    frame = pd.DataFrame(columns)
+    model = RandomForestClassifier(3, random_state=0).fit(frame, y)
+    matrix = read_trees(model).matrix
+    np.testing.assert_array_equal(matrix(as_table(frame)), model._validate_X_predict(frame))
+    for bad in (np.inf, 1e300):  # refused by the model, which says why
+        with np.errstate(over="ignore"), pytest.raises(ValueError, match="too large"):
+            matrix(as_table(frame.assign(a=bad)))
+    with pytest.raises(ValueError, match="feature names"):
+        matrix(as_table(frame[["b", "a", "c", "d", "e"]]))
+    missing = as_table(frame.assign(a=np.nan))
+    assert np.isnan(matrix(missing)[:, 0]).all()
 
 
 def test_explanations_say_the_models_own_prediction_and_probability() -> None:

@@ -575,3 +575,30 @@ def test_hidden_columns_follow_the_first_feature():
     made = table.gather(np.array([[2, 0], [1, 1]]))
     assert np.asarray(made.native).tolist() == [[8, 9, 10, 3], [4, 5, 6, 7]]
     assert [made.column(j).tolist() for j in (0, 1)] == [[9, 5], [3, 7]]
+
+
+@given(
+    cells=st.lists(
+        st.sampled_from([0, -3, 2**53 + 1, 2**63, 1.5, -0.0, 4.0, 2.0**53, 1e300])
+        | st.sampled_from([np.inf, np.nan, np.int64(7), np.float64(2.5), np.float64(9), True, "8"]),
+        min_size=1,
+        max_size=3,
+    ),
+    dtype=st.sampled_from([np.int64, np.float64]),
+)
+def test_numbers_are_cast_to_a_columns_dtype_as_pandas_casts_them(cells, dtype):
+    table = as_table(pd.DataFrame({"v": np.zeros(2, dtype=dtype)}))
+    try:
+        expected = pd.Series(cells, dtype=dtype)
+    except (TypeError, ValueError, OverflowError):
+        expected = None
+    kept = expected is not None and all(map(same_value, list(expected), cells))
+    try:
+        found = table.from_cells([cells])
+    except InputError:
+        rounded = [c for c in cells if isinstance(c, float) and abs(c) >= 2**53]
+        assert not kept or (dtype == np.int64 and rounded)
+        return
+    assert kept
+    assert repr(found.column(0).tolist()) == repr(expected.tolist())
+    assert repr(found.native["v"].tolist()) == repr(expected.tolist())

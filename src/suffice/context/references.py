@@ -230,6 +230,11 @@ class References(CachedRows):
         """Codes (n, columns): integers, equal and ordered as each column's values are."""
         return self.table.codes()
 
+    def distinct_keys(self, position: int) -> Values:
+        """Return the sorted distinct values of a numeric column, as `_order_keys` has them."""
+        key = "distinct keys", position
+        return self.cached(key, lambda: np.unique(_order_keys(self.table.column(position))))
+
     def player_codes(self, players: Players) -> Counts:
         """Return (n, d): integers, equal where two rows agree on all columns of a player."""
         key = "player codes", players.columns
@@ -417,13 +422,39 @@ def _rank_inputs(inputs: CachedRows, references: References) -> tuple[Counts, ND
     known = np.zeros(shape, dtype=bool)
     for j in range(shape[1]):
         above, below = inputs.table.column(j), references.table.column(j)
-        if above.dtype != below.dtype or not _has_fixed_order(above, below):
+        if above.dtype != below.dtype:
             continue
-        codes = column_codes(np.concatenate([above, below]))
-        order = np.unique(codes[len(above) :])
-        ranks[:, j] = np.searchsorted(order, codes[: len(above)])
-        known[:, j] = order[np.minimum(ranks[:, j], len(order) - 1)] == codes[: len(above)]
+        if above.dtype.kind in "biuf" and above.dtype.itemsize <= 8:
+            order, values = references.distinct_keys(j), _order_keys(above)
+        elif _has_fixed_order(above, below):
+            codes = column_codes(np.concatenate([above, below]))
+            order, values = np.unique(codes[len(above) :]), codes[: len(above)]
+        else:
+            continue
+        ranks[:, j] = np.searchsorted(order, values)
+        known[:, j] = order[np.minimum(ranks[:, j], len(order) - 1)] == values
     return ranks, known
+
+
+_LARGEST_KEY = np.iinfo(np.int64).max
+_SIGN_BIT = np.iinfo(np.int64).min
+
+
+def _order_keys(values: Values) -> Values:
+    """Return integers that are equal and ordered as `column_codes` has numbers or Booleans.
+
+    >>> order = np.argsort(_order_keys(np.array([np.nan, np.inf, 0.0, -0.0, -1.0])))
+    >>> order.tolist()
+    [4, 3, 2, 1, 0]
+    """
+    if values.dtype.kind == "b":
+        return values.view(np.uint8)
+    if values.dtype.kind != "f":
+        return values
+    # The bits of a float, read as an integer, grow with it; those of a negative one shrink.
+    bits = values.astype(np.float64).view(np.int64)
+    keys = np.where(bits < 0, ~bits | _SIGN_BIT, bits)
+    return np.where(np.isnan(values), _LARGEST_KEY, keys)
 
 
 def _has_fixed_order(above: Values, below: Values) -> bool:

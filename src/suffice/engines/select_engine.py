@@ -7,12 +7,12 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from suffice.context.hybrids import Hybrids, SwapHybrids
+from suffice.context.references import CachedRows
 from suffice.engines.blackbox import BlackBox
 from suffice.engines.evaluator import Evaluator
 from suffice.engines.work import MIN_WORK_SAVED, lattice_work
 from suffice.errors import InputError
 from suffice.formatting import join_words
-from suffice.tables.table import Table
 from suffice.target import Target
 from suffice.typing import Values
 from suffice.validation import check_choice
@@ -153,7 +153,7 @@ class EngineSelector:
         box.rows_predicted = rows  # of checks that failed: no model is both a sum and trees
         return box
 
-    def class_shares(self, rows: Table) -> tuple[Values | None, int]:
+    def class_shares(self, rows: CachedRows) -> tuple[Values | None, int]:
         """Return (rows, classes): a forest's class shares, and how many rows it predicted for them.
 
         None: they are not known, so the model has to predict. Once the forest's trees were read and

@@ -260,8 +260,9 @@ def run_in_threads(work: Callable[[int], None], tasks: int, workers: int) -> Non
 
     if min(workers, tasks) <= 1:
         return take()
-    helpers = [_thread_pool().submit(take) for _ in range(min(workers, tasks))]
+    helpers = [_thread_pool().submit(take) for _ in range(min(workers, tasks) - 1)]
     try:
+        take()  # this thread works, too
         for helper in helpers:
             helper.result()
     finally:

@@ -22,6 +22,7 @@ from heapq import heapify, heappop, heappush
 from itertools import islice
 
 import numpy as np
+from numpy.typing import NDArray
 
 from suffice.context.change_rules import declared_change_costs
 from suffice.context.cost import SetCosts, total_costs
@@ -186,7 +187,7 @@ def find_cheapest_changes(
             outcomes_of = partial(keeper.ask, evaluator)
     causal = decision.context.is_causal
     equal = find_cheapest_pairs(swept, priced, hybrids, costs, causal, outcomes_of)
-    directions = find_directions(swept, hybrids, costs, players)
+    directions = find_directions(swept, hybrids, prices, players)
     if options and not (equal and equal[0].cost < options[0].cost):
         return changes, options, directions
     return changes, tuple(changes.change(p.mask, p.cost, p.row) for p in equal), directions
@@ -324,10 +325,14 @@ def find_cheapest_pairs(
 
 def _differs_from_input(hybrids: Hybrids) -> HeldSets:
     """Return (references, players): whether the reference's values differ from the input's."""
-    codes = getattr(hybrids, "codes", None)
-    if codes is None:
-        codes = hybrids.players.codes(hybrids.pool.codes())
+    codes = _player_codes(hybrids)
     return np.asarray(codes[1:] != codes[0])
+
+
+def _player_codes(hybrids: Hybrids) -> Counts:
+    """Return (1 + references, players): integers, equal where two rows agree on a player."""
+    codes: Counts | None = getattr(hybrids, "codes", None)
+    return hybrids.players.codes(hybrids.pool.codes()) if codes is None else codes
 
 
 def _pairs_by_cost(prices: Reals) -> Iterator[tuple[float, tuple[int, ...], int]]:
@@ -388,15 +393,14 @@ class _CheapestPairSearch:
 
         Pairs around a listed set are left out: they only add features whose change costs nothing.
         """
-        codes, out = hybrids.pool.codes(), list[CheapestPair]()
+        codes, out = _player_codes(hybrids), list[CheapestPair]()
         seen: set[tuple[int, tuple[int, ...]]] = set()
         for pair in sorted(self._equal.values(), key=lambda p: p.order):
-            columns = [c for j in members_of(pair.mask) for c in hybrids.players.columns[j]]
-            key = pair.mask, tuple(codes[pair.row, columns].tolist())
-            inside = any(p.mask & pair.mask == p.mask != pair.mask for p in out)
-            if key not in seen and not inside:
-                seen.add(key)
-                out.append(pair)
+            key = pair.mask, tuple(codes[pair.row, list(members_of(pair.mask))].tolist())
+            if key in seen or any(p.mask & pair.mask == p.mask != pair.mask for p in out):
+                continue
+            seen.add(key)
+            out.append(pair)
             if len(out) > MOST_TIES:
                 break
         return out
@@ -509,11 +513,11 @@ _MAX_PAIRS = 1 << 27
 
 
 def find_directions(
-    sweep: Sweep | None, hybrids: Hybrids, costs: Reals, players: tuple[Player, ...]
+    sweep: Sweep | None, hybrids: Hybrids, prices: SetCosts, players: tuple[Player, ...]
 ) -> dict[str, Direction]:
     """Return the direction of each feature that is one number and that some change needs.
 
-    `sweep` is that of the flip view, and `costs` are (references, players).
+    `sweep` is that of the flip view.
     """
     if sweep is None or not sweep.tally.complete or not isinstance(hybrids, PooledHybrids):
         return {}
@@ -528,7 +532,6 @@ def find_directions(
     if len(masks) * hybrids.n * len(moves) > _MAX_PAIRS:
         return {}
     least = {i: np.full(hybrids.n, np.inf) for i in moves}
-    prices = SetCosts(costs)
     for block in np.array_split(masks, 1 + len(masks) * hybrids.n // _PAIRS_PER_BLOCK):
         price = prices.of_masks(block)
         price[sweep.outcomes_of(len(flips) - 1 - block)] = np.inf
@@ -554,7 +557,7 @@ _MADE_MISSING = 2
 _DIRECTION_NAMES: dict[int, Direction] = {1: "higher", -1: "lower"}
 
 
-def _moves(hybrids: PooledHybrids, player: int) -> Counts | None:
+def _moves(hybrids: PooledHybrids, player: int) -> NDArray[np.int8] | None:
     """Return, by reference, 1 for a higher value than the input's, −1 for a lower one, 0 for it.
 
     None if the feature is not one number. A missing value is neither higher nor lower.
@@ -573,7 +576,8 @@ def _moves(hybrids: PooledHybrids, player: int) -> Counts | None:
     elif values.dtype.kind not in "iuf":
         return None
     # Compared as they are: large integers would be rounded as floats.
-    higher, lower = (np.zeros(len(values), dtype=bool) for _ in range(2))
-    higher[~missing] = values[~missing] > values[0]
-    lower[~missing] = values[~missing] < values[0]
-    return np.asarray(higher.astype(np.int64) - lower + _MADE_MISSING * missing)[1:]
+    there = ~missing[1:]
+    moves = np.full(len(there), _MADE_MISSING, dtype=np.int8)
+    known = values[1:][there]
+    moves[there] = (known > values[0]).astype(np.int8) - (known < values[0]).astype(np.int8)
+    return moves

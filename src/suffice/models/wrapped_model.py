@@ -111,16 +111,20 @@ class WrappedModel:
         A scikit-learn forest predicts the class of the highest mean probability, the first of
         several (`ForestClassifier.predict`), so its labels follow from its probabilities. Each call
         costs some ten milliseconds even for one row: one call halves that, and known `shares` (the
-        probabilities) avoid it.
+        probabilities) avoid it. The model gets a copy of the rows to write into.
         """
+        by_mean = self._predict is not self._scores and _predicts_highest_mean(self.original)
+        if by_mean and shares is not None:
+            return labels_at(self.classes, shares.argmax(axis=1)), shares
+        rows = rows.take(np.arange(len(rows)))
         if self._predict is self._scores:
             answers = call_model(self.name, self._predict, self._selected(rows))
             return self._labels(answers), answers if answers.ndim == 2 else None
         if isinstance(self.original, ComposedModel):
             return self.original.predict_with_scores(self._selected(rows).native)
-        if not _predicts_highest_mean(self.original):
+        if not by_mean:
             return self.predict(rows), None
-        scores = self.scores(rows) if shares is None else shares
+        scores = self.scores(rows)
         return labels_at(self.classes, scores.argmax(axis=1)), scores
 
     def _selected(self, rows: Table) -> Table:

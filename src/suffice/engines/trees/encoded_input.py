@@ -67,7 +67,10 @@ class ReferenceLanes:
 
     def all_lanes(self, block: int) -> int:
         """The word of all the lanes that hold a reference."""
-        return sum(1 << (r ^ 7) for r in range(len(self.references(block))))
+        here = min(self.width, len(self.order) - block * self.width)
+        if here % 8 == 0:
+            return (1 << here) - 1
+        return sum(1 << (r ^ 7) for r in range(here))
 
 
 @dataclass(frozen=True, eq=False)
@@ -234,6 +237,16 @@ class ThresholdRanks:
             return found
         return self._left[key]
 
+    def left_by_block(self, lanes: ReferenceLanes) -> BitWords | None:
+        """Return (tests + 1, blocks): the words of `left` of all blocks; None if they are many."""
+        if 8 * len(self.tests.column) * lanes.blocks > _BYTES_KEPT:
+            return None
+        key = b"%d lanes " % lanes.width + lanes.order.tobytes()
+        if key not in self._left:
+            words = [self._worked_out(lanes.references(block)) for block in range(lanes.blocks)]
+            self._left[key] = np.stack(words, axis=1)
+        return self._left[key]
+
     def _worked_out(self, references: Counts) -> BitWords:
         tests = self.tests
         places = self._places[:, references]
@@ -263,10 +276,22 @@ class InputSides:
     def __init__(self, places: ThresholdRanks, row: Reals) -> None:
         """Read the input's sides from `row`, the matrix of one row that the trees read."""
         self._places = places
-        self.input_left: BoolVector = self._answers(row)[:, 0]
+        self.input_left: BoolVector = np.ascontiguousarray(self._answers(row)[:, 0])
+        """By test: does the input go left?"""
+
+    @cached_property
+    def _flip(self) -> BitWords:
         # Where the input goes left, those who leave its side are those who do not go left.
         flip = np.where(self.input_left, ~np.uint64(0), np.uint64(0))
-        self._flip: BitWords = np.append(flip, np.uint64(0))
+        return np.append(flip, np.uint64(0))
+
+    def left_by_block(self, lanes: ReferenceLanes) -> BitWords | None:
+        """Return (tests + 1, blocks): the words of references that go left; None if many."""
+        return self._places.left_by_block(lanes)
+
+    def left(self, references: Counts) -> BitWords:
+        """Return by test the word of references that go left."""
+        return self._places.left(references)
 
     def words(self, references: Counts) -> BitWords:
         """Return by test the word of references that are not on the input's side."""
@@ -392,10 +417,47 @@ def _class_lead(ensemble: Ensemble, winner: int, other: int) -> IntegerMargin:
     exact = _dyadic_leaves(ensemble, values, base)
     if exact is not None and unsure == (0.0, 0.0):
         first = 0 if ties else 1
-        return IntegerMargin(ensemble.roots, exact, first, first, _INT32_MAX, _INT32_MAX)
+        margin = IntegerMargin(ensemble.roots, exact, first, first, _INT32_MAX, _INT32_MAX)
+        return _zero_common_leaves(ensemble, margin)
     largest = float(np.abs(ensemble.base).max())
     start, sure = ((bound - base) * ensemble.divisor for bound in unsure)
-    return _scaled_margin(ensemble, values, start, inf, largest, sure - start)
+    scaled = _scaled_margin(ensemble, values, start, inf, largest, sure - start)
+    return _zero_common_leaves(ensemble, scaled)
+
+
+def _zero_common_leaves(ensemble: Ensemble, margin: IntegerMargin) -> IntegerMargin:
+    """Subtract from each tree's leaves their commonest value, and all of these from the bounds.
+
+    A leaf of 0 need not be added: most leaves of a fully grown forest are of few values.
+    """
+    leaf = np.flatnonzero(ensemble.test < 0)
+    tree = np.searchsorted(ensemble.roots, leaf, side="right") - 1
+    order = np.lexsort((margin.value[leaf], tree))
+    found = margin.value[leaf[order]].astype(np.int64)
+    new = (np.diff(tree[order], prepend=-1) != 0) | (np.diff(found, prepend=0) != 0)
+    first = np.flatnonzero(new)
+    length = np.diff(np.append(first, len(leaf)))
+    last_is_commonest = first[np.lexsort((length, tree[order][first]))]
+    common = np.zeros(len(ensemble.roots), dtype=np.int64)
+    common[tree[order][last_is_commonest]] = found[last_is_commonest]
+    value = margin.value.astype(np.int64)
+    value[leaf] -= common[tree]
+    if np.maximum.reduceat(np.abs(value), ensemble.roots).sum() >= _INT32_MAX:
+        return margin  # sums might not fit
+
+    def moved(bound: int) -> int:
+        if not -_INT32_MAX <= bound < _INT32_MAX:
+            return bound  # no bound
+        return _round_to_int32(bound - int(common.sum()), up=True)
+
+    return IntegerMargin(
+        margin.roots,
+        value.astype(np.int32),
+        moved(margin.no_below),
+        moved(margin.yes_from),
+        moved(margin.yes_to),
+        moved(margin.no_above),
+    )
 
 
 def _value_range(ensemble: Ensemble, event: Event) -> IntegerMargin:

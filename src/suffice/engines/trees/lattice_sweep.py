@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
 import numpy as np
@@ -57,6 +57,17 @@ _LEAVES_KEPT = 1 << 27
 _MASKS_TRANSPOSED_AT_ONCE = 1 << 11
 """Masks that are transposed together, so that the piece stays in the cache."""
 
+_LEAVES_LISTED = 30
+"""Mean leaves of a tree from which on they are listed by reference: in smaller trees the references
+of a block stay together."""
+
+_LISTED_PLAYERS = 12
+"""Most players of a sweep by lists. With more, masks are most of the work and lists grow long;
+their entries have bits for 14."""
+
+_LISTED_BLOCKS = 16
+"""Most blocks whose leaves are listed together."""
+
 HybridPlaces = tuple[Counts, Counts]
 """Pairs of a mask and the place of a reference in the order of lanes, as two arrays."""
 
@@ -69,8 +80,22 @@ class LatticeSweep:
         self.kernel = kernel or choose_backend(sweep_work(problem))
         self.masks_per_run = 1 << min(problem.d, _log2(8 * _RUN_BYTES // len(problem.lanes.order)))
         """Masks of a run: the same for both kernels, since the model is checked run by run."""
+        large = problem.ensemble.leaves >= _LEAVES_LISTED * len(problem.ensemble.roots)
+        self.by_lists = large and self.can_list
+        """Are leaves listed by reference? The outcomes are the same."""
         self._leaves: dict[int, LeafPortions] = {}
         self._room = _LEAVES_KEPT if self.masks_per_run < 1 << problem.d else 0
+
+    @property
+    def can_list(self) -> bool:
+        """True if the whole lattice is one run and few enough players for lists of leaves."""
+        problem = self._problem
+        return (
+            self.kernel == "numba"
+            and problem.d <= _LISTED_PLAYERS
+            and self.masks_per_run == 1 << problem.d
+            and problem.sides.left_by_block(problem.lanes) is not None
+        )
 
     def run(self, start: int, y: bool) -> tuple[NDArray[Any], HybridPlaces]:
         """Return (blocks, masks): words of lanes with the input's outcome; and those undecided."""
@@ -86,27 +111,49 @@ class LatticeSweep:
         edges = [slabs * i // cuts for i in range(cuts + 1)]
         local = threading.local()
 
+        def put(block: int, slab: int, yes: BitWords, no: BitWords) -> None:
+            out[block, slab * size : (slab + 1) * size] = yes if y else no
+            masks, places = _places_of_set_lanes(np.uint64(lanes.all_lanes(block)) & ~(yes | no))
+            if len(masks):  # appending to a list is safe in threads
+                first = start + slab * size
+                undecided.append((first + masks, block * lanes.width + places))
+
         def work(task: int) -> None:
             block, cut = divmod(task, cuts)
-            everyone = np.uint64(lanes.all_lanes(block))
             at_work = self._ready(block, players, local.__dict__.setdefault("scratch", {}))
             for slab in range(edges[cut], edges[cut + 1]):
-                yes, no = at_work.slab(start // size + slab)
-                out[block, slab * size : (slab + 1) * size] = yes if y else no
-                masks, places = _places_of_set_lanes(everyone & ~(yes | no))
-                if len(masks):  # appending to a list is safe in threads
-                    first = start + slab * size
-                    undecided.append((first + masks, block * lanes.width + places))
+                put(block, slab, *at_work.slab(start // size + slab))
 
-        run_in_threads(
-            work, lanes.blocks * cuts, available_cores() if self.kernel == "numba" else 1
-        )
+        workers = available_cores() if self.kernel == "numba" else 1
+        if self.by_lists:
+            self._run_by_lists(put, workers)
+        else:
+            _ = self._problem.nodes  # made here, or several threads would make them
+            run_in_threads(work, lanes.blocks * cuts, workers)
         none = np.empty(0, dtype=np.int64)
         parts = zip((none, none), *undecided, strict=True)
         masks, references = (np.concatenate(part) for part in parts)
         # Threads end in any order, but the model must predict the same hybrids in every run.
         order = np.lexsort((references, masks))
         return out, (masks[order], references[order])
+
+    def _run_by_lists(
+        self, put: Callable[[int, int, BitWords, BitWords], None], workers: int
+    ) -> None:
+        from suffice.engines.trees.numba_blocks import sweep_by_lists
+
+        blocks = self._problem.lanes.blocks
+        # Every task walks all trees, so there are no more tasks than workers if lists allow it.
+        tasks = max(min(workers, blocks), -(-blocks // _LISTED_BLOCKS))
+        edges = [blocks * i // tasks for i in range(tasks + 1)]
+
+        def work(task: int) -> None:
+            here = range(edges[task], edges[task + 1])
+            for block, (yes, no) in zip(here, sweep_by_lists(self._problem, here), strict=True):
+                put(block, 0, yes, no)
+
+        self._problem.sides.left_by_block(self._problem.lanes)  # made before there are threads
+        run_in_threads(work, tasks, workers)
 
     def pack_by_mask(self, words: NDArray[Any]) -> NDArray[np.uint8]:
         """Return (masks, bytes): words of lanes as packed bits of references, in their order."""
@@ -258,7 +305,8 @@ class NumpyBlock:
         parts: list[tuple[Counts, BitWords, Counts]] = []
         while True:
             test = tests[node]
-            leaf, inner = np.flatnonzero(test < 0), np.flatnonzero(test >= 0)
+            inner = np.flatnonzero(test >= 0)
+            leaf = np.flatnonzero((test < 0) & (toward[node] != 0))  # a leaf of 0 adds nothing
             parts.append((toward[node[leaf]], group[leaf], path[leaf]))
             if not len(inner):
                 break

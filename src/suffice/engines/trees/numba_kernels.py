@@ -84,6 +84,8 @@ def find_leaves(
 ) -> Any:
     """Walk the trees and write rows (A, B, word of lanes, value) to `leaves`; say how many.
 
+    Leaves of 0 are left out.
+
     Where `leaves` fills up the walk stops, to be called again: `progress` holds the next tree and
     the height of the stack. A row of `nodes` is (test, child on the input's side, other child,
     player), and at a leaf (-1, value, 0, 0), as uint32. All that is an index here is
@@ -137,11 +139,12 @@ def find_leaves(
             # The walk goes on with one part itself, so the stack grows by two rows a level at most.
             node = np.uint64(nodes[node, 2])
             group = others
-        leaves[found, 0] = held
-        leaves[found, 1] = freed
-        leaves[found, 2] = group
-        leaves[found, 3] = nodes[node, 1]
-        found += one
+        if nodes[node, 1] != 0:
+            leaves[found, 0] = held
+            leaves[found, 1] = freed
+            leaves[found, 2] = group
+            leaves[found, 3] = nodes[node, 1]
+            found += one
     progress[1] = top
     return np.int64(found)
 
@@ -192,6 +195,174 @@ def add_leaves(
             if part == spread:
                 break
             part = (part - spread) & spread  # the next subset of `spread`, after the last 0
+
+
+@cached_njit
+def list_leaves(
+    roots: Any,
+    nodes: Any,
+    input_left: Any,
+    left: Any,
+    all_blocks: int,
+    first_block: int,
+    everybody: Any,
+    first_tree: int,
+    most: int,
+    stack: Any,
+    reached: Any,
+    entries: Any,
+    counts: Any,
+) -> Any:
+    """List by lane the leaves that it reaches, from `first_tree` on; return the next tree to walk.
+
+    Leaves of 0 are left out.
+
+    `left` has the words of `all_blocks` blocks by test; lanes are counted from `first_block` on,
+    and `everybody` are those with a reference. `entries` has equal room for each lane: words
+    (value, players to spread, row of the accumulators), of 32, 16 and 16 bits. `most` is 2^d, the
+    most leaves of a tree that a lane reaches: the walk stops before a tree whose leaves might not
+    fit.
+
+    A path down a tree has a list of those who come there, in `reached`: lane and players held, 16
+    bits each. The players freed are the same for all of them. At a split those who go the input's
+    way stay in their list, those who leave are copied behind it; so each level of a tree adds no
+    more than all lanes to what is stacked. Branches are few, since they take the time here.
+    """
+    one, two, low16 = np.uint64(1), np.uint64(2), np.uint64(0xFFFF)
+    six, sixteen, half, low6 = np.uint64(6), np.uint64(16), np.uint64(32), np.uint64(63)
+    zero, no_test = np.uint64(0), np.uint64(2**32 - 1)
+    blocks, base, total = np.uint64(all_blocks), np.uint64(first_block), np.uint64(len(everybody))
+    size, room = np.uint64(most), np.uint64(len(entries) // len(counts))
+    for tree in range(first_tree, len(roots)):
+        for i in range(len(counts)):
+            if np.uint64(counts[i]) + size > room:
+                return tree
+        for i in range(total):
+            reached[np.uint64(i)] = np.uint32(everybody[np.uint64(i)] << sixteen)
+        node, freed, start, count, top = np.uint64(roots[tree]), zero, zero, total, zero
+        while True:
+            test = np.uint64(nodes[node, 0])
+            if test == no_test:
+                value = np.uint64(nodes[node, 1]) << half
+                freed_count = count_bits(freed)
+                upward = value | freed << sixteen
+                downward = value | (freed + size)
+                if value == zero:
+                    count = zero
+                for i in range(count):
+                    entry = np.uint64(reached[start + np.uint64(i)])
+                    lane, held = entry >> sixteen, entry & low16
+                    # The smaller of the two is spread, as in `add_leaves`.
+                    up = freed_count <= count_bits(held)
+                    at = np.uint64(counts[lane])
+                    entries[lane * room + at] = upward | held if up else downward | held << sixteen
+                    counts[lane] = np.uint32(at + one)
+                if top == zero:
+                    break
+                top -= one
+                node = stack[top, 0]
+                freed = stack[top, 1]
+                start = stack[top, 2]
+                count = stack[top, 3]
+                continue
+            goes_left = np.uint64(input_left[test])
+            toward = np.uint64(nodes[node, two - goes_left])
+            player = np.uint64(nodes[node, 3])
+            first = test * blocks + base
+            end = start + count
+            stay, gone = start, end
+            if freed & (one << player) == zero:
+                # Those on the other side part: with the player held they stay, with it freed they
+                # leave, unless the path has it held.
+                for i in range(count):
+                    at = start + np.uint64(i)
+                    entry = np.uint64(reached[at])
+                    lane = entry >> sixteen
+                    goes = left[first + (lane >> six)] >> (lane & low6)
+                    differs = (goes ^ goes_left) & one
+                    reached[gone] = np.uint32(entry)
+                    gone += differs & ~(entry >> player)
+                    reached[at] = np.uint32(entry | differs << player)
+                stay = end
+            else:
+                for i in range(count):
+                    entry = np.uint64(reached[start + np.uint64(i)])
+                    lane = entry >> sixteen
+                    goes = left[first + (lane >> six)] >> (lane & low6)
+                    differs = (goes ^ goes_left) & one
+                    reached[gone] = np.uint32(entry)
+                    gone += differs
+                    reached[stay] = np.uint32(entry)
+                    stay += one - differs
+            count = stay - start
+            if gone == end:
+                node = toward
+                continue
+            if count != zero:
+                stack[top, 0] = toward
+                stack[top, 1] = freed
+                stack[top, 2] = start
+                stack[top, 3] = count
+                top += one
+            node = np.uint64(nodes[node, one + goes_left])
+            freed |= one << player
+            start = end
+            count = gone - end
+    return len(roots)
+
+
+@cached_njit
+def add_listed_leaves(entries: Any, counts: Any, several: Any, many: Any, flat: Any) -> None:
+    """Add the signed terms of the leaves listed by lane, as `add_leaves` does, to `flat`.
+
+    `flat` has the accumulator from below and then that from above. The terms of a leaf are first
+    those of one part and of none, without a branch; the others are put aside, in `several` with two
+    players to spread and in `many` with more.
+    """
+    zero, one, low16 = np.uint64(0), np.uint64(1), np.uint64(0xFFFF)
+    sixteen, half, wide = np.uint64(16), np.uint64(32), np.uint64(len(counts))
+    room = np.uint64(len(entries) // len(counts))
+    for number in range(len(counts)):
+        lane = np.uint64(number)
+        few, more = zero, zero
+        for i in range(counts[number]):
+            entry = entries[lane * room + np.uint64(i)]
+            value = np.int32(entry >> half)
+            row, spread = entry & low16, entry >> sixteen & low16
+            part = spread & (zero - spread)
+            at = row * wide + lane
+            flat[at] = np.int32(flat[at] + value)
+            at = (row + part) * wide + lane
+            flat[at] = np.int32(flat[at] - (np.int32(0) if spread == zero else value))
+            rest = spread ^ part
+            beyond = rest & (rest - one)
+            several[few] = entry
+            few += np.uint64((rest != zero) & (beyond == zero))
+            many[more] = entry
+            more += np.uint64(beyond != zero)
+        for i in range(few):
+            entry = several[np.uint64(i)]
+            value = np.int32(entry >> half)
+            row, spread = entry & low16, entry >> sixteen & low16
+            part = spread & (zero - spread)
+            at = (row + spread) * wide + lane
+            flat[at] = np.int32(flat[at] + value)
+            at = (row + spread - part) * wide + lane
+            flat[at] = np.int32(flat[at] - value)
+        for i in range(more):
+            entry = many[np.uint64(i)]
+            value = np.int32(entry >> half)
+            row, spread = entry & low16, entry >> sixteen & low16
+            lowest = spread & (zero - spread)
+            spread ^= lowest
+            part = (zero - spread) & spread
+            while part != zero:  # over the parts of the others, but for the empty one
+                signed = np.int32(-value) if count_bits(part) & one else value
+                at = (row + part) * wide + lane
+                flat[at] = np.int32(flat[at] + signed)
+                at = (row + part + lowest) * wide + lane
+                flat[at] = np.int32(flat[at] - signed)
+                part = (part - spread) & spread
 
 
 @cached_njit
@@ -420,7 +591,8 @@ def add_leaves_in_order(
     roots: Any,
     nodes: Any,
     values: Any,
-    differs: Any,
+    input_left: Any,
+    left: Any,
     blocks: Any,
     lanes: Any,
     held: Any,
@@ -428,24 +600,32 @@ def add_leaves_in_order(
 ) -> None:
     """Add the leaves of single hybrids to `sums`, tree after tree, in the precision of `values`.
 
-    Hybrid i has the reference in lane `lanes[i]` of `differs[blocks[i]]`, and holds `held[i]`. All
-    rows of a tree are walked before the next, so that its nodes stay in the cache. Nothing here may
-    be reordered, and nothing is: numba keeps to the order that is written unless told otherwise.
+    Hybrid i has the reference in lane `lanes[i]` of the words `left[:, blocks[i]]` by test, and
+    holds `held[i]`. `nodes` are those of an input that goes left everywhere. All rows go down a
+    tree together, level by level, so that they wait for memory together. No addition may be
+    reordered, and none is: numba keeps to the order that is written unless told otherwise.
     """
-    one = np.uint64(1)
+    one, two = np.uint64(1), np.uint64(2)
     no_test = np.uint64(2**32 - 1)
+    nodes_of = np.empty(len(lanes), dtype=np.uint64)
     for k in range(len(roots)):
-        for i in range(len(lanes)):
-            row, block, lane = np.uint64(i), np.uint64(blocks[i]), np.uint64(lanes[i])
-            node = np.uint64(roots[k])
-            test = np.uint64(nodes[node, 0])
-            while test != no_test:
-                away = (differs[block, test] >> lane) & one
-                away &= ~np.uint64(held[row, np.uint64(nodes[node, 3])])
-                node = np.uint64(nodes[node, one + away])
+        nodes_of[:] = np.uint64(roots[k])
+        moved = True
+        while moved:
+            moved = False
+            for i in range(len(lanes)):
+                row = np.uint64(i)
+                node = nodes_of[row]
                 test = np.uint64(nodes[node, 0])
+                if test != no_test:
+                    goes_left = (left[test, np.uint64(blocks[row])] >> np.uint64(lanes[row])) & one
+                    differs = goes_left ^ np.uint64(input_left[test])
+                    goes_left ^= differs & np.uint64(held[row, np.uint64(nodes[node, 3])])
+                    nodes_of[row] = np.uint64(nodes[node, two - goes_left])
+                    moved = True
+        for i in range(len(lanes)):
             for output in range(sums.shape[1]):
-                sums[i, output] += values[node, output]
+                sums[i, output] += values[nodes_of[i], output]
 
 
 @cached_njit

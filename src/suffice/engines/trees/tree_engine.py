@@ -419,15 +419,22 @@ def sum_like_library(
     lanes = problem.list_lanes
     place = np.empty(len(lanes.order), dtype=np.int64)
     place[lanes.order] = np.arange(len(place))
-    seen, block = np.unique(place[references] // LANES, return_inverse=True)
-    lane = place[references] % LANES ^ 7
-    differs = np.stack([problem.sides.words(lanes.references(b)) for b in seen.tolist()])
+    block, lane = np.divmod(place[references], LANES)
+    lane ^= 7
+    sides = problem.sides
+    left = sides.left_by_block(lanes) if kernel == "numba" else None
+    if left is None:  # the words of those blocks alone that are asked about
+        seen, block = np.unique(block, return_inverse=True)
+        some = [lanes.references(number) for number in seen.tolist()]
     if kernel == "numba":
         from suffice.engines.trees.numba_kernels import add_leaves_in_order
 
-        nodes = problem.nodes[0].view(np.uint32)
-        add_leaves_in_order(ensemble.roots, nodes, values, differs, block, lane, held, sums)
+        if left is None:
+            left = np.stack([sides.left(references) for references in some], axis=1)
+        nodes, goes = problem.both_ways[0][0].view(np.uint32), sides.input_left
+        add_leaves_in_order(ensemble.roots, nodes, values, goes, left, block, lane, held, sums)
         return sums
+    differs = np.stack([sides.words(references) for references in some])
     step = max(1, _STEPS_AT_ONCE // len(ensemble.roots))
     for at in range(0, len(held), step):
         rows = slice(at, at + step)

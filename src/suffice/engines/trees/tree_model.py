@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from suffice.context.references import CachedRows
 from suffice.engines.evaluator import find_reader, has_patched_methods
 from suffice.engines.pipeline_columns import (
     ColumnwisePipeline,
@@ -75,19 +76,19 @@ class TreeModel:
             self._readings[key] = read_event_margins(self.ensemble, event)
         return self._readings[key]
 
-    def class_shares(self, rows: Table) -> tuple[Reals | None, int]:
+    def class_shares(self, inputs: CachedRows) -> tuple[Reals | None, int]:
         """Return (rows, classes): a forest's class shares, and how many rows it predicted for them.
 
         At first it predicts all, and its shares are compared with these bit by bit; later it
         predicts none. None: no forest, or one whose additions are not repeated (see `replay`), or
         rows that the library refuses.
         """
-        replay = self.ensemble.replay
+        replay, rows = self.ensemble.replay, inputs.table
         if replay is None or self.sums_match is False or self.disagrees or not self.ensemble.shares:
             return None, 0
         try:
             with unreadable_on_error("the library refuses the rows"):
-                seen = self.ensemble.matrix(rows)
+                seen = inputs.cached(self.ensemble.matrix, lambda: self.ensemble.matrix(rows))
                 sums = np.zeros((len(rows), len(self.ensemble.base)))
                 # Tree by tree, in the forest's order: any other order rounds differently.
                 for leaves in leaf_indices(self.ensemble, seen):
