@@ -55,7 +55,10 @@ KINDS: dict[str, tuple[int, Callable[[], Any]]] = {
     "logistic": (60, lambda: LogisticRegression()),
     "small logistic": (8, lambda: LogisticRegression()),
     "neighbours": (12, lambda: KNeighborsClassifier()),
-    "network": (40, lambda: MLPClassifier((32,), max_iter=100, random_state=0)),
+    "network": (
+        40,
+        lambda: MLPClassifier((32,), solver="lbfgs", alpha=1.0, max_iter=1000, random_state=0),
+    ),
     "black box": (20, lambda: LogisticRegression()),
     "slow black box": (14, lambda: LogisticRegression()),
 }
