@@ -298,11 +298,22 @@ class Explainer:
         return SearchRequest(question, how)
 
     def answer(
-        self, decision: Decision, asking: SearchRequest, ready: PreparedSearch | None = None
+        self,
+        decision: Decision,
+        asking: SearchRequest,
+        ready: PreparedSearch | None = None,
+        *,
+        started: float | None = None,
+        spent: int = 0,
     ) -> Explanation:
-        """Return the explanation of a decision, whose search may be prepared already."""
-        spec = self._decider.references
-        return explain_decision(decision, asking, spec, perf_counter(), ready)
+        """Return the explanation of a decision, whose search may be prepared already.
+
+        A time limit counts from `started` (None: from now). `spent` are rows that the model
+        predicted for this question before the decision; they count into its budget.
+        """
+        spec, spent = self._decider.references, spent + decision.rows_predicted
+        began = perf_counter() if started is None else started
+        return explain_decision(decision, asking, spec, began, ready, spent)
 
     def plan(self, x: Any, **question: Unpack[ExplainOptions]) -> Plan:
         """Return how `explain` would search with the same arguments, and for how long.

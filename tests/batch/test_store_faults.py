@@ -142,6 +142,12 @@ def test_parts_that_changed_places_are_refused(whole, copy, folder, swap):
     assert files(copy) == files(whole)
 
 
+def test_the_attack_on_stores_finds_no_fault_in_a_copy(tmp_path):
+    stores.write_store(tmp_path / "whole")
+    shutil.copytree(tmp_path / "whole", tmp_path / "copy")
+    assert stores.read_all(tmp_path / "copy") == stores.read_all(tmp_path / "whole")
+
+
 @pytest.mark.parametrize(
     ("attack", "count"),
     [

@@ -125,6 +125,23 @@ def test_numpy_and_torch_compose_the_same_bits(seed, layout):
     assert theirs.numpy().tobytes() == ours.tobytes()
 
 
+@pytest.mark.parametrize("limits", [{}, {"budget": 60}, {"time_limit": 0.01}])
+@pytest.mark.parametrize("scored", [True, False])
+def test_every_image_that_is_predicted_counts(limits, scored):
+    asked = 0
+
+    def model(images):
+        nonlocal asked
+        asked += len(images)
+        bright = images.mean(axis=(1, 2))
+        return np.stack([1 - bright, bright], axis=1) if scored else (bright > 0.5).astype(int)
+
+    explainer = ImageExplainer(model, regions="grid", n_regions=9, references=[0.0, 0.1])
+    e = explainer(np.linspace(0, 1.2, 36).reshape(6, 6).clip(0, 1), **limits)
+    assert asked == e.provenance.rows_predicted <= limits.get("budget", np.inf)
+    assert e.keep.factors and e.flip.factors
+
+
 @pytest.mark.parametrize("batch_size", [1, 7, 64])
 def test_batches_never_exceed_their_size(batch_size):
     sizes = []

@@ -1,5 +1,6 @@
 """Costs that differ only by rounding are equal: in what is minimal, in the order, in a limit."""
 
+import tracemalloc
 from fractions import Fraction
 from itertools import product
 
@@ -10,6 +11,7 @@ from hypothesis import assume, given, settings, strategies as st
 
 from suffice import CausalContext, CausalModel, Explainer, InputError
 from suffice.context.cost import SetCosts, cheapest_first, total_costs
+from suffice.factors.lattice import masks_of_held
 from suffice.factors.order import cost_at_most
 from tests.effort import examples
 from tests.random_problems import subsets
@@ -140,6 +142,22 @@ def test_sums_for_sets_and_for_single_changes_are_the_same_floats(d, seed):
     grown = members.copy()
     grown[:, rng.integers(d)] = True
     assert (SetCosts(costs).of(grown) >= sums).all()
+
+
+@pytest.mark.parametrize("sets", [3, 200])
+def test_sums_for_many_references_are_the_same_and_take_little_memory(sets):
+    rng = np.random.default_rng(0)
+    costs = np.where(rng.random((20_000, 20)) < 0.1, np.inf, rng.random((20_000, 20)) / 3)
+    members = rng.random((sets, 20)) < 0.5
+    tracemalloc.start()
+    sums = SetCosts(costs).of(members)
+    taken = tracemalloc.get_traced_memory()[1] - sums.nbytes
+    tracemalloc.stop()
+    assert taken < 30e6  # tables of all references would take 84 MB
+    for s in (0, sets - 1):
+        assert (sums[s] == total_costs(np.where(members[s], costs, 0.0))).all()
+    masks = masks_of_held(members)
+    assert (SetCosts(costs).of_masks(masks) == sums).all()
 
 
 def test_comparisons_overlook_rounding_and_nothing_else():

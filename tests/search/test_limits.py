@@ -149,7 +149,7 @@ def test_the_smallest_budget_still_answers_in_both_views():
     data = wide(6)
     explainer = Explainer(Counting(), data)
     n = explainer.explain(data[0]).provenance.n_references
-    with pytest.raises(InputError, match=f"at least {2 * n + 1}: .* references, and 1 for the inp"):
+    with pytest.raises(InputError, match=f"at least {2 * n + 1}: .* references, and 1 before"):
         explainer.explain(data[0], budget=2 * n, search="exhaustive")
     e = explainer.explain(data[0], budget=2 * n + 1, search="exhaustive")
     assert not e.complete

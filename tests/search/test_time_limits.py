@@ -79,6 +79,30 @@ def test_after_its_time_one_set_of_each_view_is_verified_and_no_more(strategy):
     assert [f.hits for f in found.flip_findings.factors] == [hybrids.n]
 
 
+class SlowEngine(FunctionEvaluator):
+    """An engine that takes its time, as with trees whose compiled kernels are not loaded."""
+
+    def sweep(self):
+        raise AssertionError("so wide a lattice is not swept")
+
+    sweep_counts = sweep_work = bound_cubes = sweep
+
+    def leverage(self):
+        raise AssertionError("no time is left for bounds")
+
+
+@pytest.mark.parametrize("strategy", ["anytime", "greedy"])
+def test_first_sets_of_a_slow_engine_keep_the_time_limit(strategy):
+    clock, keeper, hybrids, _ = timed(0.0)
+    references = np.random.default_rng(0).random((hybrids.n, hybrids.d)) * 0.6
+    two_sets = SECONDS / (2 * hybrids.n)
+    engine = SlowEngine(majority, np.ones(hybrids.d), references, clock, two_sets)
+    found = run_search(strategy, engine, hybrids, Timed, keeper)
+    assert clock.now <= 2 * SECONDS
+    assert found.stopped == Stop("time_limit", SECONDS)
+    assert found.keep.findings.factors and found.flip_findings.factors
+
+
 def test_what_was_visited_in_time_is_exact_and_necessity_is_estimated():
     clock = FakeClock()
     x, references = np.ones(64), np.zeros((11, 64))

@@ -12,7 +12,7 @@ import socket
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from time import monotonic, sleep
+from time import monotonic, process_time, sleep
 from typing import Any, ClassVar
 
 import httpx
@@ -34,8 +34,8 @@ ODD = [
 """Values that some field takes, and that all others must refuse."""
 
 
-SLACK = 30.0
-"""Seconds by which a busy machine may miss a time limit."""
+SLACK = 2.0
+"""Seconds by which an answer may come later than its time limit."""
 
 
 def fuzz_requests(count: int, seed: int, seconds: float | None = None) -> Tally:
@@ -175,12 +175,13 @@ class RequestAttack:
 
     def post(self, path: str, body: bytes, limit: float | None = None) -> str:
         """Send a body; an answer, or an error in words, must come in time."""
-        started = monotonic()
+        started, busy = monotonic(), process_time()
         try:
             found = self.client.post(f"/api/{path}", content=body)
         except httpx.HTTPError as error:
             return f"{path} {body[:200]!r}: {error!r}"
-        took = monotonic() - started
+        # The server runs in this process: the work of other programs is no fault of it.
+        took = min(monotonic() - started, process_time() - busy)
         said = f"{path} {body[:200]!r}"
         if found.status_code not in (200, 413, 422):
             return f"{said}: status {found.status_code}"
@@ -295,7 +296,7 @@ class RequestAttack:
     def connect(self) -> socket.socket:
         """Return a new connection to the server."""
         host, port = self.address.removeprefix("http://").split(":")
-        return socket.create_connection((host, int(port)), timeout=60 + SLACK)
+        return socket.create_connection((host, int(port)), timeout=90)
 
     KINDS: ClassVar[dict[str, Callable[[RequestAttack], str]]] = {
         "odd fields": odd_fields,

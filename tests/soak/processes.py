@@ -10,6 +10,7 @@ import shutil
 import signal
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -35,18 +36,24 @@ _ROWS = 100
 
 
 def kill_runs(count: int, seed: int, seconds: float | None = None) -> Tally:
-    """Kill −9 a worker or the driver at a random moment: once resumed, every byte is the same."""
+    """Kill −9 a worker or the driver at a random moment: once resumed, every byte is the same.
+
+    Moments are shares of a whole run, so that a busy machine is not only killed while it starts.
+    """
     chance = seeded("kills", seed)
+    states: Counter[str] = Counter()
     with TemporaryDirectory() as folder:
-        explain(str(Path(folder) / "whole"), _ROWS)
+        began = time.monotonic()
+        assert start(Path(folder) / "whole", _ROWS, 2).wait(600) == 0
+        length = time.monotonic() - began
         whole = parquet_bytes(Path(folder) / "whole")
 
         def tries() -> Iterator[Try]:
             for number in numbers():
-                moment, worker = chance.uniform(0.05, 5.0), bool(number % 2)
+                share, worker = chance.uniform(0.05, 1.0), bool(number % 2)
                 yield (
-                    f"{'worker' if worker else 'driver'} after {moment:.2f} s",
-                    partial(check, Path(folder) / str(number), moment, worker),
+                    f"{'worker' if worker else 'driver'} after {share:.0%} of {length:.1f} s",
+                    partial(check, Path(folder) / str(number), share * length, worker),
                 )
 
         def check(out: Path, moment: float, worker: bool) -> None:
@@ -58,6 +65,7 @@ def kill_runs(count: int, seed: int, seconds: float | None = None) -> Tally:
                     children = driver.children()
                     victim = chance.choice(children) if worker and children else driver
                     os.kill(victim.pid, signal.SIGKILL)
+                    states[_state(out)] += 1
                     if victim is driver:
                         driver.wait()
                         assert not psutil.wait_procs(children, timeout=60)[1], "workers live on"
@@ -69,7 +77,16 @@ def kill_runs(count: int, seed: int, seconds: float | None = None) -> Tally:
                     driver.kill()
                 shutil.rmtree(out, ignore_errors=True)
 
-        return count_tries("kills", tries(), count, seconds)
+        tally = count_tries("kills", tries(), count, seconds)
+    tally.notes = [", ".join(f"{state}: {n}" for state, n in sorted(states.items()))]
+    return tally
+
+
+def _state(out: Path) -> str:
+    """Return what a run that writes to a folder has come to."""
+    if (out / "_SUCCESS").exists():
+        return "ending"
+    return "explaining" if (out / "_manifest.json").exists() else "starting"
 
 
 def kill_cluster_workers(count: int, seed: int, seconds: float | None = None) -> Tally:
@@ -121,21 +138,27 @@ def interrupt_runs(count: int, seed: int, seconds: float | None = None) -> Tally
     from tests.batch.test_interrupts import interrupt_after
 
     chance = seeded("interrupts", seed)
+    outcomes: Counter[str] = Counter()
     with TemporaryDirectory() as folder:
+        calls = ("explain_many", "explain_to")
+        whole = {call: interrupt_after(Path(folder) / call, call, 600) for call in calls}
 
         def tries() -> Iterator[Try]:
             for number in numbers():
-                call, moment = chance.choice(["explain_many", "explain_to"]), chance.uniform(0.1, 6)
+                call, share = chance.choice(calls), chance.uniform(0.02, 1.0)
                 yield (
-                    f"{call} after {moment:.2f} s",
-                    partial(check, Path(folder) / str(number), call, moment),
+                    f"{call} after {share:.0%} of {whole[call][1]:.1f} s",
+                    partial(check, Path(folder) / str(number), call, share),
                 )
 
-        def check(place: Path, call: str, moment: float) -> None:
-            outcome, _ = interrupt_after(place, call, moment)
+        def check(place: Path, call: str, share: float) -> None:
+            outcome, _ = interrupt_after(place, call, share * whole[call][1])
             assert outcome in ("finished", "interrupted", "killed"), outcome
+            outcomes[outcome] += 1
 
-        return count_tries("interrupts", tries(), count, seconds)
+        tally = count_tries("interrupts", tries(), count, seconds)
+    tally.notes = [", ".join(f"{outcome}: {n}" for outcome, n in sorted(outcomes.items()))]
+    return tally
 
 
 # -- one explainer in threads, forked and spawned processes, and an event loop -----------------

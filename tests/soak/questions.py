@@ -18,6 +18,7 @@ import pyarrow as pa
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.neural_network import MLPClassifier
 from threadpoolctl import threadpool_limits
 
 from suffice import Explainer, InputError, SufficeError
@@ -54,6 +55,10 @@ KINDS: dict[str, tuple[int, Callable[[], Any]]] = {
     "logistic": (60, lambda: LogisticRegression()),
     "small logistic": (8, lambda: LogisticRegression()),
     "neighbours": (12, lambda: KNeighborsClassifier()),
+    "network": (
+        40,
+        lambda: MLPClassifier((32,), solver="lbfgs", alpha=1.0, max_iter=1000, random_state=0),
+    ),
     "black box": (20, lambda: LogisticRegression()),
     "slow black box": (14, lambda: LogisticRegression()),
 }

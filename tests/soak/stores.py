@@ -55,7 +55,8 @@ def stored_bytes(folder: Path) -> dict[str, bytes]:
 def read_all(folder: Path) -> list[object]:
     """Return what a reader gets from every file of a folder."""
     stored = suffice.load(folder)
-    found: list[object] = [stored.finished, [e.to_json() for e in stored], stored.ids, str(stored)]
+    text = str(stored).replace(str(folder), "")  # a copy of the folder says the same
+    found: list[object] = [stored.finished, [e.to_json() for e in stored], stored.ids, text]
     found += [stored.errors.to_json(), stored.to_frame().to_json()]
     for name in (stored.factors, stored.explanations):
         found.append([path.read_bytes() for path in sorted(name.glob("*.parquet"))])

@@ -3,8 +3,9 @@
 import pytest
 
 from tests.soak import __main__ as soak
+from tests.soak.broken_files import break_results
 from tests.soak.processes import share_explainers
-from tests.soak.questions import bad_models, odd_tables
+from tests.soak.questions import bad_models, odd_tables, press_limits
 from tests.soak.tally import Tally, count_tries, seeded
 
 
@@ -51,7 +52,14 @@ def test_every_attack_exists():
 
 
 @pytest.mark.parametrize(
-    ("attack", "count"), [(bad_models, 40), (odd_tables, 20), (share_explainers, 4)]
+    ("attack", "count"),
+    [
+        (bad_models, 40),
+        (odd_tables, 20),
+        (share_explainers, 4),
+        (press_limits, 16),
+        (break_results, 20),
+    ],
 )
 def test_answers_withstand(attack, count):
     """A slice of `make soak`."""

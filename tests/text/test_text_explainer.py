@@ -11,10 +11,8 @@ from suffice import Explainer, Explanation, InputError, at_least, versus
 from suffice.explanation.schema import MaskRecord, TextRefinement
 from suffice.search.limits import Stop
 from suffice.text import Corpus, TextExplainer
-from suffice.text.masks import _SHARES_HELD, MASK_CANDIDATES
 from suffice.text.segmentation import MOST_PASSAGES, split_text
 from suffice.text.text_explainer import passages_then_words
-from suffice.text.text_model import _TEXTS_TIMED
 from tests.effort import examples
 from tests.fakes import fake_time
 from tests.text.word_models import (
@@ -263,11 +261,11 @@ def test_where_no_words_are_found_passages_are_the_answer_and_it_says_so():
     parts = split_text(text, "auto", None)
     explainer = TextExplainer(OR)
     started = perf_counter()
-    contrast = explainer._contrast(parts)
+    prepared = explainer._prepare(parts)
 
     def answer(parts, question):
         some = question if parts.unit == "passage" else question | {"max_size": 1}
-        return explainer._explain_parts(contrast, started, parts, some)
+        return explainer._explain_parts(prepared, parts, some)
 
     e = passages_then_words(answer, parts, {}, started)
     assert e.subject.unit == "passage"
@@ -286,11 +284,8 @@ def test_the_mask_of_a_long_text_is_chosen_once():
         return OR(texts)
 
     e = TextExplainer(counted)(text)
-    tokens = len(MASK_CANDIDATES)
-    choosing = 1 + tokens + len(_SHARES_HELD) * tokens
     assert e.subject.closer.found
-    references = 2 * 2  # each of two searches predicts the input and its one reference
-    assert rows - e.provenance.rows_predicted <= choosing + _TEXTS_TIMED + references
+    assert rows == e.provenance.rows_predicted
 
 
 def test_many_words_are_searched_within_bounds():
@@ -377,8 +372,26 @@ def test_only_a_time_limit_has_the_model_timed():
 
     text = "a fine film that one can see now and then again"
     e = TextExplainer(model, mask="UNK")(text)
-    assert len(texts) == e.provenance.rows_predicted + 2  # the text, and the one of the mask
+    assert len(texts) == e.provenance.rows_predicted
     texts.clear()
     timed = TextExplainer(model, mask="UNK")(text, time_limit=60)
-    assert len(texts) > timed.provenance.rows_predicted + 2
+    assert len(texts) == timed.provenance.rows_predicted > e.provenance.rows_predicted
     assert [f.features for f in timed.keep] == [f.features for f in e.keep]
+
+
+@pytest.mark.parametrize("mask", ["auto", "UNK", "delete", Corpus(["a bad one", "dull as ever"])])
+@pytest.mark.parametrize("limits", [{"budget": 200}, {"budget": 90}, {"time_limit": 0.01}])
+def test_every_text_that_is_predicted_counts(mask, limits):
+    texts = []
+
+    def model(given):
+        texts.extend(given)
+        return ["good" if "fine" in text else "bad" for text in given]
+
+    text = "a fine film that one can see now and then again and again"
+    e = TextExplainer(model, mask=mask, n_references=3)(text, **limits)
+    assert len(texts) == e.provenance.rows_predicted <= limits.get("budget", np.inf)
+    assert e.keep.factors and e.flip.factors
+    few = TextExplainer(model, mask=mask, n_references=3)
+    with pytest.raises(InputError, match="budget: got 5 rows"):
+        few(text, budget=5)

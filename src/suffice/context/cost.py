@@ -12,7 +12,8 @@ functions of `factors/order.py`, which treat costs that differ only by rounding 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -229,52 +230,92 @@ def _column_deviation(column: Values) -> float:
     return usual if np.isfinite(usual) else float((away / len(away)).sum())
 
 
+_REFERENCES_PER_TABLE = 1 << 11
+"""References that are tabulated together: 4 MB for a table."""
+
+_FEW_SETS = 1 << 6
+"""Sets whose costs are summed without a table, where the tables are not kept."""
+
+
 class SetCosts:
     """Costs of sets of players, for many sets and references at once.
 
     The sums of all 256 subsets of eight players are tabulated, and a set looks up one row per
-    table. A sum never falls as a set grows.
+    table. Tables of many references are made a part at a time, since they would take 2 kB for each
+    reference and eight players. A sum never falls as a set grows.
     """
 
     def __init__(self, costs: Reals) -> None:
-        """Tabulate `costs`, where costs[r, j] is the cost of player j's change to reference r."""
+        """Take `costs`, where costs[r, j] is the cost of player j's change to reference r."""
         self._costs = costs
-        self._tables: list[Reals] = []
-        if costs.shape[1] > _MOST_TABULATED_PLAYERS:
-            return
-        for start in range(0, costs.shape[1], _PLAYERS_PER_TABLE):
-            block = costs[:, start : start + _PLAYERS_PER_TABLE].T
-            table = np.zeros((1 << len(block), len(costs)))
-            for j, part in enumerate(block):
-                np.add(table[: 1 << j], part, out=table[1 << j : 2 << j])
-            self._tables.append(table)
+        self._tabulated = 0 < costs.shape[1] <= _MOST_TABULATED_PLAYERS
 
     def of(self, members: HeldSets) -> Reals:
         """Return (sets, references): the costs of sets, given as rows of Booleans."""
-        if not self._tables:
+        if not self._tabulated:
             # Infinite costs are counted apart, since 0 · inf is not a number.
             never = np.isinf(self._costs)
             moved = members.astype(float)
             out: Reals = moved @ np.where(never, 0.0, self._costs).T
             out[moved @ never.T > 0] = np.inf
             return out
-        starts = range(0, members.shape[1], _PLAYERS_PER_TABLE)
-        blocks = [members[:, start : start + _PLAYERS_PER_TABLE] for start in starts]
-        return self._sums(map(masks_of_held, blocks))
+        blocks = [members[:, start : start + _PLAYERS_PER_TABLE] for start in self._starts]
+        return self._sums([masks_of_held(block) for block in blocks])
 
     def of_masks(self, masks: Counts) -> Reals:
         """Return (sets, references): the costs of sets given as bit masks of at most 62 players."""
-        places = range(len(self._tables))
-        return self._sums(
-            masks >> _PLAYERS_PER_TABLE * i & (1 << _PLAYERS_PER_TABLE) - 1 for i in places
-        )
+        lowest = (1 << _PLAYERS_PER_TABLE) - 1
+        return self._sums([masks >> start & lowest for start in self._starts])
 
-    def _sums(self, codes: Iterable[Counts]) -> Reals:
-        out: Reals | None = None
-        for table, rows in zip(self._tables, codes, strict=True):
-            out = table[rows] if out is None else np.add(out, table[rows], out=out)
-        assert out is not None
+    @property
+    def _starts(self) -> range:
+        return range(0, self._costs.shape[1], _PLAYERS_PER_TABLE)
+
+    @cached_property
+    def _kept_tables(self) -> list[Reals]:
+        return _tabulate(self._costs)
+
+    def _sums(self, codes: Sequence[Counts]) -> Reals:
+        sets, n = len(codes[0]), len(self._costs)
+        if n <= _REFERENCES_PER_TABLE:
+            return _look_up(self._kept_tables, codes)
+        if sets < _FEW_SETS:
+            return self._add_up(codes)
+        out = np.empty((sets, n))
+        for start in range(0, n, _REFERENCES_PER_TABLE):
+            part = slice(start, start + _REFERENCES_PER_TABLE)
+            out[:, part] = _look_up(_tabulate(self._costs[part]), codes)
         return out
+
+    def _add_up(self, codes: Sequence[Counts]) -> Reals:
+        """Return the same sums, added in the same order, without tables."""
+        out = np.zeros((len(codes[0]), len(self._costs)))
+        for start, code in zip(self._starts, codes, strict=True):
+            block = np.zeros_like(out)
+            for j, part in enumerate(self._costs[:, start : start + _PLAYERS_PER_TABLE].T):
+                holds = (code >> j & 1).astype(bool)[:, None]
+                np.add(block, part, out=block, where=holds)
+            out += block
+        return out
+
+
+def _tabulate(costs: Reals) -> list[Reals]:
+    """Return a table (subsets, references) for each eight players."""
+    tables = []
+    for start in range(0, costs.shape[1], _PLAYERS_PER_TABLE):
+        block = costs[:, start : start + _PLAYERS_PER_TABLE].T
+        table = np.zeros((1 << len(block), len(costs)))
+        for j, part in enumerate(block):
+            np.add(table[: 1 << j], part, out=table[1 << j : 2 << j])
+        tables.append(table)
+    return tables
+
+
+def _look_up(tables: Sequence[Reals], codes: Sequence[Counts]) -> Reals:
+    out: Reals = tables[0][codes[0]]
+    for table, rows in zip(tables[1:], codes[1:], strict=True):
+        np.add(out, table[rows], out=out)
+    return out
 
 
 def total_costs(parts: Reals) -> Reals:

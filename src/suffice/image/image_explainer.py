@@ -35,6 +35,7 @@ from suffice.image.pixels import (
     write_png,
 )
 from suffice.image.regions import Regions, find_regions, part_marks, part_names, split_regions
+from suffice.models.outputs import RowCounter
 from suffice.search.limits import EXHAUSTIVE_PLAYERS
 from suffice.search.strategies import STRATEGIES
 from suffice.tables.backends import ArrayTable, HiddenColumnTable
@@ -216,23 +217,26 @@ class ImageExplainer:
             HiddenColumnTable(rows, names, range(d)) if split else ArrayTable(rows, names)
             for rows in (cells[:1], cells[1:])
         )
-        model(image.native)  # so that errors of the model speak of images, not of rows
         context: Context = PartsContext(split, references.elsewhere) if split else RegionContext()
-        explainer = Explainer(
-            model,
-            others,
-            outcome=Outcome(
-                "outcome",
-                _outcome_beyond_seen_labels(self._outcome, model),
-                needs_input(self._outcome),
-            ),
-            references="all",
-            random_state=self._seed,
-            # No reader knows models of images.
-            engine="blackbox",
-            context=context,
-        )
-        e = explainer.explain(image, **question)
+        rows = RowCounter()
+        with rows.counting():
+            model(image.native)  # so that errors of the model speak of images, not of rows
+            explainer = Explainer(
+                model,
+                others,
+                outcome=Outcome(
+                    "outcome",
+                    _outcome_beyond_seen_labels(self._outcome, model),
+                    needs_input(self._outcome),
+                ),
+                references="all",
+                random_state=self._seed,
+                # No reader knows models of images.
+                engine="blackbox",
+                context=context,
+            )
+        asking = explainer.asking(**question)
+        e = explainer.answer(explainer.decide(image), asking, started=started, spent=rows.take())
         players = tuple(Player(name, {}) for name in regions.names)
         provenance = msgspec.structs.replace(
             e.provenance,

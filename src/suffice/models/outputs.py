@@ -6,7 +6,9 @@ so which threshold separates two classes, only the user knows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence, Sized
+from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -211,6 +213,43 @@ def _unknown_label_error(label: object, classes: Any, name: str) -> ModelError:
     )
 
 
+class RowCounter:
+    """Counts the rows that users' models are asked about within `counting` blocks.
+
+    Searches count their own rows. This is for what an explainer asks before a search.
+    """
+
+    def __init__(self) -> None:
+        self._rows = 0
+
+    @contextmanager
+    def counting(self) -> Iterator[None]:
+        """Count the rows of every call in this block, made by this thread."""
+        with _use_counter(self):
+            yield
+
+    def add(self, rows: int) -> None:
+        """Count so many rows."""
+        self._rows += rows
+
+    def take(self) -> int:
+        """Return the rows counted since the last call of this, so that none is reported twice."""
+        rows, self._rows = self._rows, 0
+        return rows
+
+
+_row_counter: ContextVar[RowCounter | None] = ContextVar("row_counter", default=None)
+
+
+@contextmanager
+def _use_counter(counter: RowCounter | None) -> Iterator[None]:
+    token = _row_counter.set(counter)
+    try:
+        yield
+    finally:
+        _row_counter.reset(token)
+
+
 def call_user_model(
     name: str, function: Callable[[Any], Any], batch: Any, about: str = "", hint: str = ""
 ) -> Any:
@@ -219,8 +258,13 @@ def call_user_model(
     `about` names the batch in the message; by default its number of rows does. Errors of this
     package pass unchanged: an adapter raised them with a message of its own.
     """
+    counter = _row_counter.get()
+    if counter is not None:
+        counter.add(len(batch))
     try:
-        return function(batch)
+        # The model may be one of ours around the user's own: each row counts once.
+        with _use_counter(None):
+            return function(batch)
     except SufficeError:
         raise
     except (Exception, SystemExit) as error:

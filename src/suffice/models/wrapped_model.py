@@ -39,6 +39,8 @@ class ComposedModel(Protocol):
 
     seconds_per_row: float | None
     """Seconds that a row took in a call with many rows; None if that was not measured."""
+    has_scores: bool
+    """Whether the user's model gives scores."""
 
     def predict_with_scores(self, rows: Any) -> tuple[Values, Values | None]:
         """Return labels or values and, where the same call gives them, scores."""
@@ -152,6 +154,8 @@ class WrappedModel:
     @property
     def has_scores(self) -> bool:
         """True if the model has a function that returns scores."""
+        if isinstance(self.original, ComposedModel):
+            return self.original.has_scores
         return self._scores is not None
 
     def prediction_scores(

@@ -118,12 +118,12 @@ class Limits:
     def check_budget(self, n: int, sets: int = 1, used: int = 0) -> None:
         """Raise for a budget too small for `sets` sets per view on each of n references.
 
-        `used` rows were predicted before: the input itself.
+        `used` rows were predicted before: the input itself, and texts to choose a mask.
         """
         least = 2 * sets * n + used
         if self.budget is not None and self.budget < least:
             each = f"{plural(sets, 'set')} per view on each of {plural(n, 'reference')}"
-            beside = f", and {used} for the input" if used else ""
+            beside = f", and {used} before the search" if used else ""
             raise InputError(
                 "budget",
                 f"{self.budget} rows",

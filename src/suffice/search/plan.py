@@ -146,7 +146,8 @@ class Plan(Result):
     """Predicted seconds to count every set or, beyond what memory holds, to decide it at this τ."""
     limits: Limits = field(default_factory=Limits)
     memory: NonNegative = 0.0
-    """Upper bound of the search's peak memory in bytes, without the model's own."""
+    """Upper bound of the search's peak memory in bytes, without the model's own and without code,
+    such as compiled kernels, that a first search loads."""
     # Factories, since a class attribute would hide the suggestions that are made when first read.
     more: tuple[Suggestion, ...] = field(default_factory=tuple)
     """Calls that would find more sets, the quickest first; empty if the search is complete."""

@@ -227,15 +227,16 @@ def _find_first_sets(
 
     The sets of all players, held and replaced, are evaluated first: they usually suffice, and are
     reported if nothing smaller is verified in time. The descents from them ignore the work limit,
-    and with a fast engine the time limit (a black box may be slow); they keep to the budget.
+    but keep to `share` of the budget and of the time. An engine is fast once its kernels are
+    loaded, so that its descents may take all the time that is left.
     """
-    quick = isinstance(evaluator, LatticeEvaluator) or not keeper.timed
+    share = 1.0 if keeper.timed and isinstance(evaluator, LatticeEvaluator) else share
     ends = np.array([[view == "keep"] * d for view in found])
     with suppress(LimitReached):
         cache.outcomes(ends, evaluator.n, keeper.within_budget())
     for (view, of_view), part in zip(found.items(), _equal_shares(len(found), share), strict=True):
         allowed = keeper.part(part)
-        allowed = allowed.within_budget() if quick else allowed
+        allowed = allowed if keeper.timed else allowed.within_budget()
         first = greedy_search(evaluator, d, view, q, allowed, starts=1, most=1, cache=cache)
         of_view.add(first.findings, first.outcomes)
 
@@ -255,6 +256,9 @@ def _close_by_bounds(
     """Close cubes by the engine's bounds; return the limit that ended this, if any."""
     if not isinstance(evaluator, CubeEvaluator) or q.views != VIEWS:
         return None
+    # Preparing the bounds takes a while, and may load compiled kernels.
+    if (stop := keeper.forbids(0)) is not None:
+        return stop
     from suffice.search.bounds import bounds_search
 
     known = {view: list(found[view].known) for view in found}

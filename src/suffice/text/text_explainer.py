@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from time import perf_counter
 from typing import Any, Unpack
@@ -15,6 +15,7 @@ from suffice.explainer import Explainer, ExplainOptions
 from suffice.explanation import Explanation, ReferencesRecord
 from suffice.explanation.explanation import features_to_refine
 from suffice.explanation.schema import TextRefinement, TextSubject
+from suffice.models.outputs import RowCounter
 from suffice.search.limits import Limits, Stop
 from suffice.search.plan import Plan, Suggestion
 from suffice.text.masks import (
@@ -40,6 +41,15 @@ from suffice.validation import check_integer
 
 _FEW_PARTS = 10
 """Up to this many parts every set is counted, however slow the model."""
+
+
+@dataclass(frozen=True)
+class PreparedText:
+    """References of a text, and the texts that were predicted to choose them."""
+
+    contrast: TextContrast
+    rows: RowCounter
+    """Rows that no search has reported yet."""
 
 
 class TextExplainer:
@@ -119,17 +129,17 @@ class TextExplainer:
             [(start, stop), …]: what is held or replaced in this text, in place of `unit`.
         **question
             tau, alpha, max_size, budget, time_limit, search, adjust, progress: as in
-            `Explainer.explain`. `budget` bounds the texts predicted by the search. Choosing the
-            mask predicts a few more before it starts, and so does timing the model, under a
-            `time_limit`.
+            `Explainer.explain`. `budget` bounds all texts predicted, also those that choose the
+            mask: up to eight for each candidate.
         """
         started = perf_counter()
         parts = split_text(check_text(text), self._unit, spans)
         # The mask is chosen once, also for the words of passages: choosing asks the model.
-        answer = partial(self._explain_parts, self._contrast(parts), started)
+        prepared = self._prepare(parts)
         if spans is None and self._unit == "auto" and parts.unit == "passage":
+            answer = partial(self._explain_parts, prepared)
             return passages_then_words(answer, parts, question, started)
-        return answer(parts, question)
+        return self._explain_parts(prepared, parts, question, started)
 
     __call__ = explain
 
@@ -159,53 +169,66 @@ class TextExplainer:
         started = perf_counter()
         parts = words_of_features(explanation, features)
         options: ExplainOptions = {"tau": explanation.tau}
-        return self._explain_parts(self._contrast(parts), started, parts, options | question)
+        return self._explain_parts(self._prepare(parts), parts, options | question, started)
 
     def __repr__(self) -> str:
         model = getattr(self._model, "__name__", type(self._model).__name__)
         unit = self._unit if isinstance(self._unit, str) else "own spans"
         return f"<TextExplainer: {model}, by {unit}, mask: {describe_mask(self._mask)}>"
 
-    def _contrast(self, parts: TextParts) -> TextContrast:
+    def _prepare(self, parts: TextParts) -> PreparedText:
         """Choose the references by predictions of the model.
 
         The choice depends on the text and its atoms alone, so it also holds for a search of other
         features of the same text.
         """
-        return choose_contrast(
-            self._mask,
-            self._model,
-            parts,
-            CellJoiner(parts.text, parts.atoms),
-            self._outcome,
-            self._n_references,
-            self._seed,
-        )
+        rows = RowCounter()
+        with rows.counting():
+            contrast = choose_contrast(
+                self._mask,
+                self._model,
+                parts,
+                CellJoiner(parts.text, parts.atoms),
+                self._outcome,
+                self._n_references,
+                self._seed,
+            )
+        return PreparedText(contrast, rows)
 
     def _explain_parts(
-        self, contrast: TextContrast, started: float, parts: TextParts, question: ExplainOptions
+        self,
+        prepared: PreparedText,
+        parts: TextParts,
+        question: ExplainOptions,
+        started: float | None = None,
     ) -> Explanation:
-        """Explain the text by these parts; `started` is when the work on it began."""
-        join = CellJoiner(parts.text, parts.atoms)
-        # Only a time limit may depend on the model's pace; all sets of few parts are counted.
-        timed = question.get("time_limit") is not None and len(parts.spans) > _FEW_PARTS
-        pace = contrast.decision.seconds_per_text if timed else None
+        """Explain the text by these parts; `started` is when the work on it began (None: now)."""
+        started = perf_counter() if started is None else started
+        contrast, join = prepared.contrast, CellJoiner(parts.text, parts.atoms)
+        # Only a time limit may depend on the model's pace, which takes rows of a budget to measure;
+        # all sets of few parts are counted.
+        timed = question.get("time_limit") is not None and question.get("budget") is None
         hidden = len(parts.atoms) - len(parts.visible)
         names = parts.atom_names
-        explainer = Explainer(
-            TextModel(contrast.decision.model, join, parts.visible, pace),
-            CellTable(contrast.cells, names, parts.visible),
-            outcome=contrast.decision.outcome,
-            references="all",
-            n_references=self._n_references,
-            groups=parts.groups,
-            random_state=self._seed,
-            cost=_words_replaced,
-            context=TextContext(contrast.description, hidden > 0),
-        )
+        with prepared.rows.counting():
+            many = len(parts.spans) > _FEW_PARTS
+            pace = contrast.decision.seconds_per_text if timed and many else None
+            explainer = Explainer(
+                TextModel(contrast.decision.model, join, parts.visible, pace),
+                CellTable(contrast.cells, names, parts.visible),
+                outcome=contrast.decision.outcome,
+                references="all",
+                n_references=self._n_references,
+                groups=parts.groups,
+                random_state=self._seed,
+                cost=_words_replaced,
+                context=TextContext(contrast.description, hidden > 0),
+            )
         # The text as it is, cut at the atoms: joined again it is the same.
         cells = string_array([[parts.text[a:b] for a, b in parts.atoms]])
-        e = explainer.explain(CellTable(cells, names, parts.visible), **question)
+        asking = explainer.asking(**question)
+        decision = explainer.decide(CellTable(cells, names, parts.visible))
+        e = explainer.answer(decision, asking, started=started, spent=prepared.rows.take())
         seconds = perf_counter() - started
         return replace(
             e,

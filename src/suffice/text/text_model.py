@@ -111,6 +111,7 @@ class TextModel:
         self.seen = seen
         """Indices of the cells that are features; the others are hidden."""
         self.seconds_per_row = seconds_per_row
+        self.has_scores = model.has_scores
         if model.classes is not None:
             self.classes_ = label_array(model.classes)
 
