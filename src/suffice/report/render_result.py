@@ -94,15 +94,26 @@ def fragment(result: Rendered) -> str:
 
 
 def _table_lines(panel: Panel) -> list[str]:
-    """Return the lines of a table; the last column is wrapped into the room that is left."""
+    """Return the lines of a table that fits the text's width where its cells allow that.
+
+    The headings of a wide table are broken between words. A last column of text is wrapped into the
+    room that is left.
+    """
     cells = [[*row] for row in panel.texts]
-    heads = [printable(column.heading) for column in panel.columns]
-    widths = [max(map(len, column)) for column in zip(heads, *cells, strict=True)]
+    heads = [[printable(column.heading)] for column in panel.columns]
+    # One line of headings for a table without rows, too.
+    columns = [*zip(*cells, strict=True)] or [()] * len(heads)
+    longest = [max(map(len, column), default=0) for column in columns]
+    if sum(max(len(h), n) + 2 for (h,), n in zip(heads, longest, strict=True)) > _WIDTH:
+        heads = [h.split() or [h] for (h,) in heads]
+    widths = [max(n, *map(len, lines)) for lines, n in zip(heads, longest, strict=True)]
     before = sum(widths[:-1]) + 2 * len(widths)
-    # The last column may be prose: it takes what is left, but at least the width of a word.
-    widths[-1] = max(12, min(widths[-1], _WIDTH - before))
+    if panel.columns[-1].kind == "text":  # it may be prose; 12 is the width of a word
+        widths[-1] = max(12, min(widths[-1], _WIDTH - before))
+    height = max(map(len, heads))
+    headings = [[""] * (height - len(lines)) + lines for lines in heads]
     lines = []
-    for row in [heads, *cells] if any(heads) else cells:
+    for row in [*zip(*headings, strict=True), *cells] if any(map(any, heads)) else cells:
         rest = wrap(row[-1], widths[-1]) or [""]
         padded = [
             text.ljust(width) if column.kind == "text" else text.rjust(width)
