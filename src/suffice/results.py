@@ -1,4 +1,4 @@
-"""`Result`, the base class of results: text, notebook, tables, frame, JSON, page; writing of files.
+"""`Result`, the base of results: text, notebook, tables, JSON, page; files for their owner only.
 
 A result is frozen and holds facts. Its `sheet` puts them into words once; every screen and page is
 drawn from the sheet, so that all of them say the same. Renderers belong to the higher layers

@@ -1,4 +1,4 @@
-"""`ImageModel`: predicts images composed of regions and references (blur, mean, inpainting).
+"""`ImageModel`: predicts images of regions and references (blur, inpainting); finds torch modules.
 
 An explanation is a contrast with them. No single choice is neutral: a blurred patch, a grey one and
 a patch of another photograph lead to three different questions.

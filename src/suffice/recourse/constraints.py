@@ -1,4 +1,4 @@
-"""Arguments of recourse, read as constraints, and the references that the constraints allow.
+"""Arguments of recourse as constraints; references and feature sets that rules allow or forbid.
 
 `RecourseRequest` validates the arguments of `Explainer.recourse`; `Constraints` holds all
 conditions on a change; `AllowedReferences` finds, by feature set, the references that satisfy them.

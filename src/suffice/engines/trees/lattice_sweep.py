@@ -1,4 +1,4 @@
-"""Outcomes of all 2^d sets from trees, slab by slab in threads, with the NumPy kernel.
+"""Outcomes of all 2^d sets from trees, packed as bits, slab by slab (NumPy kernel), and their work.
 
 A run of consecutive masks is cut into slabs, the references into blocks; each (block, slab) is one
 call of a kernel, and blocks run in threads. Runs are small, so that results come often, and large
