@@ -31,7 +31,8 @@ def test_a_pruned_search_gives_the_same_answer(world, tau, test):
     assert pruned.complete
     assert pruned.provenance.rows_predicted <= 1024 + full.provenance.hybrids
     assert Explanation.from_json(pruned.to_json()) == pruned
-    assert "Complete at τ" in str(pruned).replace("\n", " ")
+    alike = len(world.references) == 1 and alpha is None  # a share of 0 or 1: every τ is alike
+    assert ("Complete at τ" in " ".join(str(pruned).split())) == (not alike)
 
 
 def pairs(d, n=80, seed=0):

@@ -201,7 +201,7 @@ def _searched_text(
                 f"all {every} of {searched_features(e, terms)} were evaluated, so {no_other}",
             )
         every += f" of {searched_features(e, terms)}" if e.left_out else ""
-        if tally.n == 1:  # every τ is alike
+        if tally.n == 1 and views[0].profile.alpha is None:  # a share of 0 or 1: every τ is alike
             return status, f"each of {every} was decided, so {no_other}"
         return f"{status} at τ = {e.tau:g}", (
             f"each of {every} was decided, so {no_other} Another τ needs a new search."
