@@ -577,8 +577,9 @@ class Explainer:
             multiples of the step, within the given or else the observed range). Features of a group
             take their values from one row. "any", for tree models: any numbers between the data's
             least and largest, and categories in it. The result is the one cheapest change with a
-            proof that no other is cheaper (`certified`), or with the `gap` that is left; without
-            one, a proof that there is none. It takes no `tau`, `steps`, `max_size` and `budget`.
+            proof that none that works is cheaper (`certified`), or with the `gap` that is left;
+            without one, a proof that there is none. `tau`, `steps`, `max_size` and `budget` are not
+            for it.
         budget
             The largest number of rows that the model predicts, not counting `x`. None: unlimited,
             which for a grid of many features with many values can take very long.

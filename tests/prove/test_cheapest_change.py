@@ -87,6 +87,7 @@ def test_no_row_of_the_range_is_cheaper(name, seed):
         return
     assert found.best.cost == pytest.approx(possible.min(), rel=2e-6)
     assert found.gap == 0 and found.radius == found.best.cost
+    assert "none with the desired outcome is cheaper" in " ".join(str(found).split())
     new = pd.DataFrame([dict(x) | dict(found.best.values)])[list(X)].astype(X.dtypes)
     assert model.predict(new)[0] != model.predict(x.to_frame().T)[0]
     assert costs(new, x, X, weights)[0] == pytest.approx(found.best.cost)

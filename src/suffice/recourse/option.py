@@ -183,8 +183,8 @@ class Recourse(Result, Sequence[Option]):
     """How many further options were found and left out for `max_options`; None: the search ended
     when it had `max_options`, so there may be more."""
     certified: bool | None = None
-    """With `values="any"`: whether it is proved that no row of the domain is cheaper than the best
-    option, or that none has the outcome. None for other values."""
+    """With `values="any"`: whether it is proved that no row with the outcome is cheaper than the
+    best option, or that none has the outcome. None for other values."""
     gap: float | None = None
     """With `values="any"`: by how much a row could be cheaper than the best option."""
 
@@ -263,7 +263,8 @@ class Recourse(Result, Sequence[Option]):
         proof = f"A cheaper one could save {self.gap:.3g} at most."
         if self.certified:
             proof = (
-                "Proved: no other row of the data's range that the constraints allow is cheaper."
+                "Proved: of the rows in the data's range that the constraints allow, none with the "
+                "desired outcome is cheaper."
             )
         return Sheet(f"{head}{what}", panels=(panel,), notes=(_VERIFIED_LEGEND, proof, *reasons))
 
