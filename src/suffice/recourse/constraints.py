@@ -328,7 +328,7 @@ class AllowedReferences:
 
     def __init__(self, pool: Table, players: Players, constraints: Constraints) -> None:
         self._n = len(pool) - 1
-        self._players = len(players)
+        self._players = players
         self._refused = None
         if constraints.rules:
             # Row 0 of the pool is the input, whose own values are not restricted.
@@ -362,7 +362,7 @@ class AllowedReferences:
     def by_player(self) -> HeldSets:
         """Return (references, players): whether the player's values there meet every rule."""
         if self._refused is None:
-            return np.ones((self._n, self._players), dtype=bool)
+            return np.ones((self._n, len(self._players)), dtype=bool)
         return np.asarray(self._refused.T == 0)
 
 
