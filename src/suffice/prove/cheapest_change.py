@@ -20,7 +20,7 @@ from time import perf_counter
 
 import numpy as np
 
-from suffice.context.change_rules import price_columns
+from suffice.context.cost import price_columns
 from suffice.decision import Decision
 from suffice.engines.select_engine import Unreadable
 from suffice.errors import InputError

@@ -12,8 +12,8 @@ from math import ceil
 
 import numpy as np
 
-from suffice.context.change_rules import meets_rules, price_columns
-from suffice.context.cost import player_costs
+from suffice.context.change_rules import meets_rules
+from suffice.context.cost import player_costs, price_columns
 from suffice.decision import Decision
 from suffice.engines import IdlePlayerEvaluator, LatticeEvaluator
 from suffice.engines.work import estimate_seconds
