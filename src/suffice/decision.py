@@ -9,7 +9,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from suffice.context.change_rules import DeclaredChanges
+from suffice.context.change_rules import DeclaredChanges, ResolvedChanges
 from suffice.context.cost import CostSpec
 from suffice.context.hybrids import Context, Hybrids, SwapContext
 from suffice.context.players import Players
@@ -66,7 +66,7 @@ class Decision:
     engine_selector: EngineSelector
     context: Context = field(default_factory=SwapContext)
     cost: CostSpec = None
-    changes: DeclaredChanges = field(default_factory=DeclaredChanges)
+    changes: ResolvedChanges = field(default_factory=ResolvedChanges)
     """Declared rules on which features may change, and how."""
     seed: int = 0
     scores: Values | None = None
@@ -179,6 +179,12 @@ class DecisionBuilder:
     changes: DeclaredChanges
     seed: int
     sets: ReferenceCache = field(init=False, default_factory=ReferenceCache)
+    resolved_changes: ResolvedChanges = field(init=False)
+
+    def __post_init__(self) -> None:
+        # A misspelt name fails now, not at the first recourse.
+        resolved = self.changes.resolve(self.data, self.players)
+        object.__setattr__(self, "resolved_changes", resolved)
 
     def one(self, row: Table, outcome: Any = None) -> Decision:
         """The decision for one input; `outcome` in place of the usual one."""
@@ -267,7 +273,7 @@ class DecisionBuilder:
             engine_selector=self.engine_selector,
             context=self.context,
             cost=self.cost,
-            changes=self.changes,
+            changes=self.resolved_changes,
             seed=self.seed,
             scores=scores,
             rows_for_outcome=asked + target.event.needs_scores,

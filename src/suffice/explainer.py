@@ -207,8 +207,6 @@ class Explainer:
             ),
             seed=self._seed,
         )
-        # A misspelt name fails now, not at the first recourse.
-        self._decider.changes.check(self._data, players)
 
     def explain(
         self,
@@ -785,7 +783,6 @@ class Explainer:
             contrast["changes"] = DeclaredChanges.read(**asdict(self._decider.changes) | rules)
         other = copy(self)
         other._decider = replace(self._decider, **contrast)
-        other._decider.changes.check(self._data, other._decider.players)
         other._size_weights = _check_size_weights(self._size_weights, len(other._decider.players))
         return other
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from suffice import Explainer, Explanation, InputError, audit
-from suffice.context.change_rules import declared_change_costs
+from suffice.context.cost import declared_change_costs
 from tests.random_problems import problems, subsets, with_both_answers
 
 PEOPLE = pd.DataFrame(

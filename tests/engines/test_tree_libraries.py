@@ -417,8 +417,6 @@ def grown(kind: str, missing: bool, rows: int, seed: int) -> tuple[Any, Any]:
 def test_all_kernels_decide_the_same_hybrids_and_leave_the_same_open(
     kind: str, missing: bool, rows: int, references: int, room: int, together: int, seed: int
 ) -> None:
-    from suffice.engines.trees import numba_blocks
-
     model, X = grown(kind, missing, rows, seed)
     outcome = None if hasattr(model, "classes_") else at_least(0.0)
     case = Case(model, X[: 1 + references], outcome)
@@ -427,7 +425,7 @@ def test_all_kernels_decide_the_same_hybrids_and_leave_the_same_open(
     problem = encode_input(trees, margins, case.hybrids)
     found = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(numba_blocks, "_LEAST_ROOM", room)  # 0: all lists are full after some trees
+        patch.setattr(lattice_sweep, "_LEAST_ROOM", room)  # 0: all lists are full after some trees
         patch.setattr(lattice_sweep, "_LISTED_BLOCKS", together)
         for kernel, by_lists in ((KERNELS[0], False), (KERNELS[1], False), (KERNELS[1], True)):
             sweep = LatticeSweep(problem, kernel)
@@ -440,7 +438,7 @@ def test_all_kernels_decide_the_same_hybrids_and_leave_the_same_open(
 
 @pytest.mark.skipif(not numba_is_installed(), reason="numba is not installed")
 def test_lists_of_leaves_that_fill_up_are_added_before_they_overflow() -> None:
-    from suffice.engines.trees import numba_blocks
+    from suffice.engines.trees import numba_kernels
 
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(5000, 8)), rng.normal(size=5000)
@@ -450,7 +448,7 @@ def test_lists_of_leaves_that_fill_up_are_added_before_they_overflow() -> None:
     assert leaves > 4500
     walks = []
     with pytest.MonkeyPatch.context() as patch:
-        walk = numba_blocks.kernel.list_leaves
+        walk = numba_kernels.list_leaves
 
         def counted(*given: Any) -> Any:
             *_, entries, counts = given
@@ -459,8 +457,8 @@ def test_lists_of_leaves_that_fill_up_are_added_before_they_overflow() -> None:
             assert walks[-1] <= len(entries) // len(counts)
             return tree
 
-        patch.setattr(numba_blocks.kernel, "list_leaves", counted)
-        patch.setattr(numba_blocks, "_LEAST_ROOM", 0)
+        patch.setattr(numba_kernels, "list_leaves", counted)
+        patch.setattr(lattice_sweep, "_LEAST_ROOM", 0)
         engine = case.trees("numba")
         assert engine._lattice.by_lists
         np.testing.assert_array_equal(sweep_outcomes(engine), case.truth())

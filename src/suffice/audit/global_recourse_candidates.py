@@ -23,9 +23,8 @@ from suffice.context.change_rules import (
     MissingKept,
     OneOf,
     ordinal_ranks,
-    price_columns,
 )
-from suffice.context.cost import CostSpec, player_costs, total_costs
+from suffice.context.cost import CostSpec, player_costs, price_columns, total_costs
 from suffice.context.players import Players
 from suffice.context.references import CachedRows, Pool, References
 from suffice.decision import Decision

@@ -15,7 +15,7 @@ import numpy as np
 
 from suffice.audit.decision_counts import DecisionCounts, submasks
 from suffice.context.causal.context import CausalHybrids
-from suffice.context.change_rules import declared_change_costs
+from suffice.context.cost import declared_change_costs
 from suffice.errors import InputError
 from suffice.explainer import Explainer
 from suffice.explanation import Change, Player

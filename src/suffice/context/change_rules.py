@@ -1,21 +1,20 @@
 """Rules on changes: immutable or actionable features, directions, ranges, steps, missing values.
 
-`DeclaredChanges` holds the rules given to `Explainer`. `declared_change_costs` prices changes for
-headlines and audits: a change that the rules forbid costs infinitely much. Recourse reads the same
-rules as constraints, so that it can name the one that excludes an option.
+`DeclaredChanges` holds the rules given to `Explainer`, and `ResolvedChanges` the same rules by
+column and player of its data, read once. Headlines and audits price a change that they forbid as
+infinitely dear (`cost.declared_change_costs`). Recourse reads them as constraints, so that it can
+name the one that excludes an option.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
 
-from suffice.context.cost import CostSpec, column_costs, player_costs
 from suffice.context.players import Players
-from suffice.context.references import Pool
 from suffice.errors import InputError, did_you_mean, short_repr
 from suffice.formatting import format_value, join_words
 from suffice.tables import as_scalar, column_codes
@@ -64,11 +63,13 @@ class DeclaredChanges:
             dict(missing_cost) if isinstance(missing_cost, Mapping) else missing_cost,
         )
 
-    def check(self, table: Table, players: Players) -> None:
-        """Raise for unknown names, columns without an order, and rules that contradict."""
-        self.fixed(table, players)
-        self.directions(table)
-        self.missing_costs(table)
+    def resolve(self, table: Table, players: Players) -> ResolvedChanges:
+        """Return the rules by column and player.
+
+        Raise for unknown names, columns without an order, and rules that contradict.
+        """
+        fixed, directions = self.fixed(table, players), self.directions(table)
+        resolved = ResolvedChanges(fixed, directions, self.missing_costs(table), self.text)
         for argument in ("increasing", "decreasing"):
             for name in getattr(self, argument):
                 player = int(players.of_column[table.position(name, argument)])
@@ -80,6 +81,7 @@ class DeclaredChanges:
                 hint = "A column that can do neither is immutable."
                 got = f"{name!r}, which is also increasing"
                 raise InputError("decreasing", got, _ONE_OF_THEM, hint)
+        return resolved
 
     def fixed(self, table: Table, players: Players) -> dict[int, str]:
         """Return the indices of the players that cannot change, each with the reason.
@@ -111,7 +113,7 @@ class DeclaredChanges:
             return []
         return sorted(_actionable_players(table, players, self.actionable))
 
-    def directions(self, table: Table) -> list[ColumnRule]:
+    def directions(self, table: Table) -> tuple[ColumnRule, ...]:
         """Return a rule for each column that may only increase, or only decrease."""
         rules: list[ColumnRule] = []
         for argument in ("increasing", "decreasing"):
@@ -121,7 +123,7 @@ class DeclaredChanges:
                     got = f"{name!r} of dtype {short_repr(table.dtype(j))}"
                     raise InputError(argument, got, "numeric columns, or ordered categories")
                 rules.append(Direction(j, name, argument == "increasing"))
-        return rules
+        return tuple(rules)
 
     def missing_costs(self, table: Table) -> dict[int, float]:
         """Return, by position of a column, the cost of setting or removing a missing value.
@@ -160,56 +162,17 @@ class DeclaredChanges:
         return "; ".join(parts)
 
 
-def declared_change_costs(
-    pool: Table, data: Table, players: Players, cost: CostSpec, changes: DeclaredChanges
-) -> Reals:
-    """Return (references, players): the cost of each change, infinite where it is forbidden.
+@dataclass(frozen=True)
+class ResolvedChanges:
+    """Declared changes by the columns and players of one table; by default no rule."""
 
-    Taking over the value that the input has is no change, which no rule forbids.
-    """
-    missing = dict.fromkeys(range(len(pool.names)), np.inf) | changes.missing_costs(data)
-    out = player_costs(price_columns(pool, data, cost, missing), players)
-    fixed = list(changes.fixed(data, players))
-    if fixed:
-        codes = players.codes(pool.codes())
-        out[:, fixed] = np.where(codes[1:, fixed] != codes[0, fixed], np.inf, out[:, fixed])
-    rules = changes.directions(data)
-    if rules:
-        out[~meets_rules(pool, players, tuple(rules))[1:]] = np.inf
-    return out
-
-
-def price_columns(pool: Table, data: Table, cost: CostSpec, missing: Mapping[int, float]) -> Reals:
-    """Return (references, columns): the cost of giving the input each reference's value.
-
-    `missing` has, by column, the cost of setting a missing value or of making a value missing; for
-    columns without an entry it is that of `column_costs`.
-    """
-    costs = column_costs(pool, data, cost)
-    apart = _missing_changes(pool)
-    if apart is not None:
-        for j, price in missing.items():
-            costs[apart[:, j], j] = price
-    return costs
-
-
-def _missing_changes(pool: Table) -> HeldSets | None:
-    """Return (references, columns): whether only one of reference and input is missing.
-
-    None where no cell is.
-    """
-    if isinstance(pool, Pool):  # inputs that share references share what is known of those
-        below = pool.references.cached("missing", lambda: _missing_cells(pool.references.table))
-        above = pool.inputs.cached("missing", lambda: _missing_cells(pool.inputs.table))[pool.index]
-    else:
-        cells = _missing_cells(pool)
-        above, below = cells[0], cells[1:]
-    return np.asarray(below != above) if above.any() or below.any() else None
-
-
-def _missing_cells(table: Table) -> HeldSets:
-    columns = (missing_mask(table.column(j)) for j in range(len(table.names)))
-    return np.stack([np.asarray(column, dtype=bool) for column in columns], axis=1)
+    fixed: Mapping[int, str] = field(default_factory=dict)
+    """The players that cannot change, each with the reason."""
+    directions: tuple[ColumnRule, ...] = ()
+    missing_costs: Mapping[int, float] = field(default_factory=dict)
+    """By position of a column: the cost of setting or removing a missing value."""
+    text: str = ""
+    """The rules in words; empty where nothing is declared."""
 
 
 def _actionable_players(table: Table, players: Players, actionable: tuple[str, ...]) -> set[int]:

@@ -18,12 +18,14 @@ from typing import Any
 
 import numpy as np
 
+from suffice.context.change_rules import ResolvedChanges, meets_rules
 from suffice.context.players import Players
 from suffice.context.references import Pool, References
 from suffice.errors import InputError, short_repr
 from suffice.factors.lattice import masks_of_held
 from suffice.factors.order import cost_ranks
 from suffice.tables import Table, as_scalar, column_codes
+from suffice.tables.cells import missing_mask
 from suffice.typing import Counts, HeldSets, Reals, Values
 from suffice.validation import call_user_function, check_number
 
@@ -77,6 +79,57 @@ def column_costs_of_table(pool: Table, data: Table, cost: CostSpec = None) -> Re
             for j, name in enumerate(data.names)
         ]
     return np.stack(columns, axis=1)
+
+
+def declared_change_costs(
+    pool: Table, data: Table, players: Players, cost: CostSpec, changes: ResolvedChanges
+) -> Reals:
+    """Return (references, players): the cost of each change, infinite where it is forbidden.
+
+    Taking over the value that the input has is no change, which no rule forbids.
+    """
+    missing = {**dict.fromkeys(range(len(pool.names)), np.inf), **changes.missing_costs}
+    out = player_costs(price_columns(pool, data, cost, missing), players)
+    if changes.fixed:
+        fixed = list(changes.fixed)
+        codes = players.codes(pool.codes())
+        out[:, fixed] = np.where(codes[1:, fixed] != codes[0, fixed], np.inf, out[:, fixed])
+    if changes.directions:
+        out[~meets_rules(pool, players, changes.directions)[1:]] = np.inf
+    return out
+
+
+def price_columns(pool: Table, data: Table, cost: CostSpec, missing: Mapping[int, float]) -> Reals:
+    """Return (references, columns): the cost of giving the input each reference's value.
+
+    `missing` has, by column, the cost of setting a missing value or of making a value missing; for
+    columns without an entry it is that of `column_costs`.
+    """
+    costs = column_costs(pool, data, cost)
+    apart = _missing_changes(pool)
+    if apart is not None:
+        for j, price in missing.items():
+            costs[apart[:, j], j] = price
+    return costs
+
+
+def _missing_changes(pool: Table) -> HeldSets | None:
+    """Return (references, columns): whether only one of reference and input is missing.
+
+    None where no cell is.
+    """
+    if isinstance(pool, Pool):  # inputs that share references share what is known of those
+        below = pool.references.cached("missing", lambda: _missing_cells(pool.references.table))
+        above = pool.inputs.cached("missing", lambda: _missing_cells(pool.inputs.table))[pool.index]
+    else:
+        cells = _missing_cells(pool)
+        above, below = cells[0], cells[1:]
+    return np.asarray(below != above) if above.any() or below.any() else None
+
+
+def _missing_cells(table: Table) -> HeldSets:
+    columns = (missing_mask(table.column(j)) for j in range(len(table.names)))
+    return np.stack([np.asarray(column, dtype=bool) for column in columns], axis=1)
 
 
 class ReferenceCosts:

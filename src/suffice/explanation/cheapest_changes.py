@@ -24,8 +24,7 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.context.change_rules import declared_change_costs
-from suffice.context.cost import SetCosts, total_costs
+from suffice.context.cost import SetCosts, declared_change_costs, total_costs
 from suffice.context.hybrids import Hybrids, PooledHybrids
 from suffice.context.references import Pool
 from suffice.decision import Decision

@@ -1,4 +1,4 @@
-"""Bit sets of feature sets (one bit per subset): upward closure, minimal elements; packed flags.
+"""Bit sets of feature sets (one bit per subset): upward closure, minimal elements.
 
 The subset with bit mask m is bit m mod 64 of word m // 64. So players 0 to 5 are found inside a
 word and the others between words: what `lattice.over_subsets` does for numbers by mask is done here
@@ -14,18 +14,12 @@ by shifts for the first six, and by `over_subsets` itself, on words, for the res
 
 from __future__ import annotations
 
-from typing import Literal
-
 import numpy as np
-from numpy.typing import NDArray
 
 from suffice.factors.lattice import over_subsets
 from suffice.typing import BitWords, BoolVector, Counts
 
 WORD_BITS = 64
-
-BitOrder = Literal["little", "big"]
-"""Which bit of a byte comes first."""
 
 _WORD = np.dtype("<u8")
 """Little-endian, on nearly all machines the plain ones: `numpy.packbits` fills their bytes."""
@@ -61,25 +55,6 @@ def unpack(words: BitWords, count: int) -> BoolVector:
     """Unpack words into Booleans for the first `count` bit masks."""
     bits = np.unpackbits(words.view(np.uint8), count=count, bitorder="little")
     return bits.view(np.bool_)
-
-
-def pack_rows(flags: NDArray[np.bool_], bitorder: BitOrder = "little") -> BitWords:
-    """Pack each row of flags into words of 64 bits: (rows, words).
-
-    >>> pack_rows(np.array([[True, False, True], [False, False, False]])).tolist()
-    [[5], [0]]
-    """
-    rows, columns = flags.shape
-    out = np.zeros((rows, 8 * -(-columns // WORD_BITS)), dtype=np.uint8)
-    packed = np.packbits(flags, axis=1, bitorder=bitorder)
-    out[:, : packed.shape[1]] = packed
-    return out.view(_WORD).astype(np.uint64)
-
-
-def unpack_rows(words: BitWords, bitorder: BitOrder = "little") -> NDArray[np.bool_]:
-    """Unpack each word into a row of 64 flags: the inverse of `pack_rows` for single words."""
-    bits = words.astype(_WORD).view(np.uint8).reshape(-1, 8)
-    return np.unpackbits(bits, axis=1, bitorder=bitorder).view(np.bool_)
 
 
 def word_slice(words: BitWords, first: int, count: int) -> BitWords:

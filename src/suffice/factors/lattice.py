@@ -21,12 +21,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import comb
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.typing import BoolVector, Counts, HeldSets, Reals, SmallCounts
+from suffice.typing import BitWords, BoolVector, Counts, HeldSets, Reals, SmallCounts
 
 Numbers = TypeVar("Numbers", bound=np.generic)
 
@@ -187,6 +187,32 @@ def masks_of_held(held: HeldSets) -> Counts:
     [1, 3]
     """
     return np.asarray(held @ (1 << np.arange(held.shape[1], dtype=np.int64)))
+
+
+BitOrder = Literal["little", "big"]
+"""Which bit of a byte comes first."""
+
+_WORD_BYTES = np.dtype("<u8")
+"""Little-endian words of 64 bits: `numpy.packbits` fills their bytes."""
+
+
+def pack_rows(flags: NDArray[np.bool_], bitorder: BitOrder = "little") -> BitWords:
+    """Pack each row of flags into words of 64 bits: (rows, words).
+
+    >>> pack_rows(np.array([[True, False, True], [False, False, False]])).tolist()
+    [[5], [0]]
+    """
+    rows, columns = flags.shape
+    out = np.zeros((rows, 8 * -(-columns // 64)), dtype=np.uint8)
+    packed = np.packbits(flags, axis=1, bitorder=bitorder)
+    out[:, : packed.shape[1]] = packed
+    return out.view(_WORD_BYTES).astype(np.uint64)
+
+
+def unpack_rows(words: BitWords, bitorder: BitOrder = "little") -> NDArray[np.bool_]:
+    """Unpack each word into a row of 64 flags: the inverse of `pack_rows` for single words."""
+    bits = words.astype(_WORD_BYTES).view(np.uint8).reshape(-1, 8)
+    return np.unpackbits(bits, axis=1, bitorder=bitorder).view(np.bool_)
 
 
 @lru_cache(maxsize=8)

@@ -20,7 +20,7 @@ from time import perf_counter
 
 import numpy as np
 
-from suffice.context.change_rules import price_columns
+from suffice.context.cost import price_columns
 from suffice.decision import Decision
 from suffice.engines.select_engine import Unreadable
 from suffice.errors import InputError
@@ -135,13 +135,13 @@ class _CheapestSearch:
                     continue
                 low, high = box
                 queries += 1
-                finding = self.prover.search_box(low, high)
-                if finding.refutation is None:
-                    if not finding.proved:
+                result = self.prover.search_box(low, high)
+                if result.refutation is None:
+                    if not result.proved:
                         left_open = min(left_open, bound)
                     continue
-                assert finding.refutation.cells is not None
-                point = np.array(finding.refutation.cells)
+                assert result.refutation.cells is not None
+                point = np.array(result.refutation.cells)
                 nearest = self._nearest(low, high)
                 self._offer(self._improve(point, nearest))
                 for half in self._cut(low, high, nearest, point):

@@ -32,6 +32,7 @@ from typing import Literal
 import numpy as np
 
 from suffice.engines.select_engine import Unreadable, unreadable_on_error
+from suffice.engines.trees.encoded_input import go_left
 from suffice.engines.trees.ensemble import Ensemble
 from suffice.factors import Factor
 from suffice.prove.restrictions import Restrictions
@@ -229,14 +230,8 @@ def answer_tests(ensemble: Ensemble, rows: Table, atoms: tuple[Factor, ...] = ()
     """Return (tests, rows): who goes left at each test of the ensemble, and satisfies each atom."""
     with unreadable_on_error("the model's library refuses values of the domain"):
         seen = ensemble.matrix(rows)
-    tests = ensemble.tests
-    values = seen[:, tests.column].T
-    left = np.where(
-        np.isnan(values), tests.missing_left[:, None], values <= tests.threshold[:, None]
-    )
-    for number in tests.categories:
-        left[number] = tests.answer(number, values[number])
-    return np.concatenate([left, _atom_answers(atoms, rows)]) if atoms else np.asarray(left)
+    left = go_left(ensemble.tests, seen)
+    return np.concatenate([left, _atom_answers(atoms, rows)]) if atoms else left
 
 
 def _atom_answers(atoms: tuple[Factor, ...], rows: Table) -> HeldSets:

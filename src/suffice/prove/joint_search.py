@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suffice.prove.branch_and_bound import NO_POINT, POINT, UNFINISHED, BoxSearch
-from suffice.prove.leaf_boxes import Direction
+from suffice.prove.leaf_boxes import RequiredSum
 from suffice.typing import Counts
 
 _NEVER = 2**62
@@ -22,15 +22,15 @@ _NEVER = 2**62
 
 
 class JointSearch:
-    """Search of a box for points at which all directions reach what they need.
+    """Search of a box for points at which all sums reach what they need.
 
-    The directions that hold in the smallest part of the domain should come first.
+    The sums that reach it in the smallest part of the domain should come first.
     """
 
-    def __init__(self, directions: Sequence[Direction], n_cells: int) -> None:
+    def __init__(self, sums: Sequence[RequiredSum], n_cells: int) -> None:
         """`n_cells` is the largest number of cells of any column."""
-        self._directions = tuple(directions)
-        self._searches = [BoxSearch(direction.leaves, n_cells) for direction in directions]
+        self._sums = tuple(sums)
+        self._searches = [BoxSearch(one.leaves, n_cells) for one in sums]
         self._start = np.zeros(0, dtype=np.int64)
         self._level = 0
         self._done_boxes = 0
@@ -50,13 +50,13 @@ class JointSearch:
     @property
     def is_sure(self) -> bool:
         """True if the point that was found last has another outcome, whatever the rounding."""
-        pairs = zip(self._searches, self._directions, strict=True)
-        return all(search.point_sum >= direction.sure for search, direction in pairs)
+        pairs = zip(self._searches, self._sums, strict=True)
+        return all(search.point_sum >= one.sure for search, one in pairs)
 
     @property
     def beyond(self) -> int:
         """By how much the first sum could exceed its need in boxes not yet looked at."""
-        return max(self._searches[0].bound - self._directions[0].need, 0)
+        return max(self._searches[0].bound - self._sums[0].need, 0)
 
     def begin(self, low: Counts, high: Counts, start: Counts) -> None:
         """Begin a search of a box. Points stay at the cells of `start` where they can."""
@@ -67,9 +67,9 @@ class JointSearch:
 
     def _begin_level(self, level: int, low: Counts, high: Counts) -> None:
         self._level = level
-        direction = self._directions[level]
-        sure = direction.sure if level == len(self._directions) - 1 else _NEVER
-        self._searches[level].begin(low, high, self._start, direction.need, sure)
+        one = self._sums[level]
+        sure = one.sure if level == len(self._sums) - 1 else _NEVER
+        self._searches[level].begin(low, high, self._start, one.need, sure)
 
     def go_on(self, most_boxes: int) -> int:
         """Search on for at most so many boxes: `NO_POINT`, `POINT` or `UNFINISHED`."""

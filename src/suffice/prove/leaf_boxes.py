@@ -131,7 +131,7 @@ def _column_boxes(domain: Domain) -> EnsembleBoxes:
     return EnsembleBoxes(low, high, node, first, most_steps=int(sizes.max()))
 
 
-# The leaves of trees as boxes, for each direction in which a decision can fall.
+# The leaves of trees as boxes, and the sums of them by which a decision can fall.
 
 
 NO_BOUND = 2**31 - 1
@@ -156,7 +156,7 @@ class EnsembleBoxes:
 
 
 @dataclass(frozen=True, eq=False)
-class Direction:
+class RequiredSum:
     """A sum of leaf values that is at least `need` wherever the outcome may be another one.
 
     From `sure` on it is no obstacle to another one; between the two the model has to be asked.
@@ -229,13 +229,13 @@ def _expand(
     return low, high, numbers
 
 
-def forbid(direction: Direction, domain: Domain, factors: Sequence[Factor]) -> Direction:
-    """Return the direction with a tree for each forbidden factor.
+def forbid(required: RequiredSum, domain: Domain, factors: Sequence[Factor]) -> RequiredSum:
+    """Return the sum with a tree for each forbidden factor.
 
     Where the factor holds, the tree takes so much from the sum that it cannot reach `need`.
     """
-    leaves = direction.leaves
-    penalty = max(direction.most - direction.need + 1, 1)
+    leaves = required.leaves
+    penalty = max(required.most - required.need + 1, 1)
     for factor in factors:
         low, high, holds = _truth_boxes(domain, factor)
         order = np.argsort(holds, kind="stable")  # larger values first
@@ -249,7 +249,7 @@ def forbid(direction: Direction, domain: Domain, factors: Sequence[Factor]) -> D
                 value=np.concatenate([leaves.value, -penalty * holds[order].astype(np.int64)]),
                 first=np.append(leaves.first, len(leaves.value) + len(holds)).astype(np.int32),
             )
-    return replace(direction, leaves=leaves)
+    return replace(required, leaves=leaves)
 
 
 def _truth_boxes(
@@ -300,8 +300,8 @@ def _value(factor: Factor, known: Mapping[Factor, bool]) -> bool | None:
     return None if None in values else not settles
 
 
-Route = tuple[Direction, ...]
-"""Directions in all of which the sums must go for the outcome to be another one."""
+Route = tuple[RequiredSum, ...]
+"""Sums that must all reach what they need for the outcome to be another one."""
 
 
 def routes(boxes: EnsembleBoxes, margins: Sequence[IntegerMargin], all_hold: bool) -> list[Route]:
@@ -317,25 +317,25 @@ def routes(boxes: EnsembleBoxes, margins: Sequence[IntegerMargin], all_hold: boo
     return [tuple(sorted(ways, key=lambda way: way.most - way.need))] if ways else []
 
 
-def _ways_out(boxes: EnsembleBoxes, margin: IntegerMargin) -> list[Direction]:
-    """Return the directions in which a margin that holds stops to hold."""
+def _ways_out(boxes: EnsembleBoxes, margin: IntegerMargin) -> list[RequiredSum]:
+    """Return the sums by any of which a margin that holds stops to hold."""
     found = []
     if margin.yes_from > -NO_BOUND:
         found.append(
-            Direction(_leaves(boxes, margin, -1), 1 - margin.yes_from, 1 - margin.no_below)
+            RequiredSum(_leaves(boxes, margin, -1), 1 - margin.yes_from, 1 - margin.no_below)
         )
     if margin.yes_to < NO_BOUND:
-        found.append(Direction(_leaves(boxes, margin, 1), margin.yes_to + 1, margin.no_above + 1))
+        found.append(RequiredSum(_leaves(boxes, margin, 1), margin.yes_to + 1, margin.no_above + 1))
     return found
 
 
-def _ways_in(boxes: EnsembleBoxes, margin: IntegerMargin) -> list[Direction]:
+def _ways_in(boxes: EnsembleBoxes, margin: IntegerMargin) -> list[RequiredSum]:
     """Return the bounds that a margin must meet, all of them, to hold where it does not."""
     found = []
     if margin.yes_from > -NO_BOUND:
-        found.append(Direction(_leaves(boxes, margin, 1), margin.no_below, margin.yes_from))
+        found.append(RequiredSum(_leaves(boxes, margin, 1), margin.no_below, margin.yes_from))
     if margin.yes_to < NO_BOUND:
-        found.append(Direction(_leaves(boxes, margin, -1), -margin.no_above, -margin.yes_to))
+        found.append(RequiredSum(_leaves(boxes, margin, -1), -margin.no_above, -margin.yes_to))
     return found
 
 

@@ -22,9 +22,9 @@ from suffice.factors.rule_text import format_rule
 from suffice.formatting import format_features, format_value, percent, plural
 from suffice.prove.domain import DOMAINS, DomainKind
 from suffice.prove.prover import (
-    Finding,
     MinimalSets,
     OutOfTimeError,
+    ProofResult,
     Prover,
     Refutation,
     find_minimal_sets,
@@ -291,15 +291,15 @@ def prove(
     if asked is None:
         boxes = _SETS_IN_FULL * max_boxes
         return _search(decision, kind, limits, prover, max_sets, boxes, time_limit, rules)
-    findings: list[Finding] = []
+    results: list[ProofResult] = []
     stopped = None
     for mask in asked:
         try:
-            findings.append(prover.decide(mask))
+            results.append(prover.decide(mask))
         except OutOfTimeError:
             stopped = _time_limit_text(time_limit)
-            findings.append(Finding(None, 1.0))
-    verdicts = tuple(_verdict(prover, m, f) for m, f in zip(asked, findings, strict=True))
+            results.append(ProofResult(None, 1.0))
+    verdicts = tuple(_verdict(prover, m, f) for m, f in zip(asked, results, strict=True))
     if rules:
         verdicts, finished = _with_rules(prover, verdicts)
         stopped = stopped if finished else _time_limit_text(time_limit)
@@ -339,7 +339,7 @@ def _search(
     by_size = sorted(found.sufficient, key=lambda m: (m.bit_count(), _bits(m)))
     # A set that contains a proved one is proved, whatever was left open on the way.
     left = [m for m in found.open if not any(m & s == s for s in found.sufficient)]
-    verdicts = [_verdict(prover, mask, Finding(None, 0.0)) for mask in by_size]
+    verdicts = [_verdict(prover, mask, ProofResult(None, 0.0)) for mask in by_size]
     verdicts += [_verdict(prover, mask, found.open[mask]) for mask in sorted(left)]
     everyone = (1 << prover.d) - 1
     contrastive = tuple(
@@ -382,13 +382,13 @@ def _read_sets(decision: Decision, features: object) -> list[int] | None:
     ]
 
 
-def _verdict(prover: Prover, mask: int, finding: Finding) -> Verdict:
+def _verdict(prover: Prover, mask: int, result: ProofResult) -> Verdict:
     names = _names(prover, mask)
-    if finding.refutation is not None:
-        return Verdict(names, "refuted", _row(prover, finding.refutation))
-    if finding.proved:
+    if result.refutation is not None:
+        return Verdict(names, "refuted", _row(prover, result.refutation))
+    if result.proved:
         return Verdict(names, "proved")
-    return Verdict(names, "open", bound=finding.open_share)
+    return Verdict(names, "open", bound=result.open_share)
 
 
 def _contrastive(prover: Prover, mask: int, refutation: Refutation | None) -> Verdict:

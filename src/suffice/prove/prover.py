@@ -66,7 +66,7 @@ class Refutation(NamedTuple):
     """The number of the row of data; -1 where there are cells."""
 
 
-class Finding(NamedTuple):
+class ProofResult(NamedTuple):
     """The verdict on one set: proved if nothing refutes it and nothing is left open."""
 
     refutation: Refutation | None
@@ -105,7 +105,7 @@ class Prover:
     """Boxes looked at so far."""
     rows_predicted: int = 0
     _unchecked: list[tuple[int, ...]] = field(default_factory=list)
-    _verdicts: dict[int, Finding] = field(default_factory=dict)
+    _verdicts: dict[int, ProofResult] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         largest = int(self.domain.sizes.max(initial=1))
@@ -161,22 +161,22 @@ class Prover:
                 kept.append(mask)
                 self.known.append(Refutation(mask, None, seen[mask]))
 
-    def decide(self, mask: int) -> Finding:
+    def decide(self, mask: int) -> ProofResult:
         """Return the verdict on one set, from what is known or by a search."""
         # A row refutes every subset of the players on which it agrees with the input; a proof holds
         # for every superset.
         for refutation in self.known:
             if mask & refutation.agrees == mask:
-                return Finding(refutation, 0.0)
+                return ProofResult(refutation, 0.0)
         if any(mask & proved == proved for proved in self._proved):
-            return Finding(None, 0.0)
+            return ProofResult(None, 0.0)
         if mask not in self._verdicts:
             self._verdicts[mask] = self._search(mask)
             if self._verdicts[mask].proved:
                 self._proved.append(mask)
         return self._verdicts[mask]
 
-    def _search(self, mask: int) -> Finding:
+    def _search(self, mask: int) -> ProofResult:
         low, high = self.start.copy(), self.start.copy()
         for player, columns in enumerate(self.decision.players.columns):
             if not mask >> player & 1:
@@ -184,7 +184,7 @@ class Prover:
                     low[j], high[j] = 0, self.domain.sizes[j] - 1
         return self.search_box(low, high)
 
-    def search_box(self, low: Counts, high: Counts) -> Finding:
+    def search_box(self, low: Counts, high: Counts) -> ProofResult:
         """Return whether all rows of a box of cells have the outcome."""
         open_share = 0.0
         for route, search in zip(self.routes, self._searches, strict=True):
@@ -198,7 +198,7 @@ class Prover:
                 if verdict == NO_POINT:
                     break
                 if verdict == POINT and (found := self._confirm(search)):
-                    return Finding(found, 0.0)
+                    return ProofResult(found, 0.0)
                 # Rows beside a point that rounding could not tell may be another matter.
                 if search.is_stuck or (verdict == POINT and not self.cells_are_exact):
                     break
@@ -210,7 +210,7 @@ class Prover:
                 beyond = search.beyond + 1
                 span = max(route[0].most - route[0].need, beyond)
                 open_share = max(open_share, beyond / span)
-        return Finding(None, open_share)
+        return ProofResult(None, open_share)
 
     def _confirm(self, search: JointSearch) -> Refutation | None:
         """Return a point as a refutation; None if its outcome is the input's after all.
@@ -303,7 +303,7 @@ class MinimalSets:
 
     sufficient: list[int] = field(default_factory=list)
     contrastive: list[int] = field(default_factory=list)
-    open: dict[int, Finding] = field(default_factory=dict)
+    open: dict[int, ProofResult] = field(default_factory=dict)
     """Sets that could not be decided."""
     complete: bool = False
 
@@ -321,15 +321,15 @@ def find_minimal_sets(
         if mask is None:
             found.complete = not found.open
             return
-        finding = prover.decide(mask)
-        if finding.proved:
+        result = prover.decide(mask)
+        if result.proved:
             smallest = _shrink(prover, mask, found)
             found.sufficient.append(smallest)
-        elif finding.refutation is not None:
-            found.contrastive.append(everyone & ~_grow(prover, finding.refutation.agrees, found))
+        elif result.refutation is not None:
+            found.contrastive.append(everyone & ~_grow(prover, result.refutation.agrees, found))
         else:
             # Whatever it contains is undecided too, unless it is refuted: look elsewhere.
-            found.open[mask] = finding
+            found.open[mask] = result
 
 
 def _shrink(prover: Prover, mask: int, found: MinimalSets) -> int:
@@ -338,11 +338,11 @@ def _shrink(prover: Prover, mask: int, found: MinimalSets) -> int:
         without = mask & ~(1 << player)
         if without == mask:
             continue
-        finding = prover.decide(without)
-        if finding.proved:
+        result = prover.decide(without)
+        if result.proved:
             mask = without
-        elif finding.refutation is None:
-            found.open[without] = finding
+        elif result.refutation is None:
+            found.open[without] = result
     return mask
 
 
@@ -351,11 +351,11 @@ def _grow(prover: Prover, agrees: int, found: MinimalSets) -> int:
     for player in range(prover.d):
         if agrees >> player & 1:
             continue
-        finding = prover.decide(agrees | 1 << player)
-        if finding.refutation is not None:
-            agrees = finding.refutation.agrees
-        elif not finding.proved:
-            found.open[agrees | 1 << player] = finding
+        result = prover.decide(agrees | 1 << player)
+        if result.refutation is not None:
+            agrees = result.refutation.agrees
+        elif not result.proved:
+            found.open[agrees | 1 << player] = result
     return agrees
 
 
@@ -426,7 +426,7 @@ def make_prover(
 
 
 def _restricted(ways: list[Route], domain: Domain, limits: Restrictions) -> list[Route]:
-    """Forbid what is forbidden on every route, by its first direction."""
+    """Forbid what is forbidden on every route, by its first sum."""
     return [(forbid(first, domain, limits.forbidden), *rest) for first, *rest in ways]
 
 

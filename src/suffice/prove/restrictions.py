@@ -20,12 +20,12 @@ import numpy as np
 
 from suffice.context.change_rules import (
     ColumnRule,
-    DeclaredChanges,
     Direction,
     MissingKept,
     Names,
     OneOf,
     Range,
+    ResolvedChanges,
 )
 from suffice.decision import Decision
 from suffice.errors import InputError
@@ -130,7 +130,7 @@ def read_restrictions(
     )
     # What an explainer declares is about changes that people make; sufficiency, and so proof, is
     # about all values.
-    free = replace(decision, changes=DeclaredChanges())
+    free = replace(decision, changes=ResolvedChanges())
     read = request.constraints(free)
     rules = tuple(rule for rule in read.rules if not isinstance(rule, MissingKept))
     for factor in read.forbidden:

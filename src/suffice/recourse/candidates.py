@@ -263,14 +263,16 @@ def make_actionable_features(
     decision: Decision, numbers: tuple[int, ...], keeper: LimitKeeper, bounded: bool
 ) -> ActionableFeatures:
     """Make the evaluator for the players of these numbers; all others keep the input's values."""
-    players = decision.players.take(numbers)
+    players = decision.players
     left = replace(keeper.limits, max_size=None, budget=keeper.rows_left)
     if decision.context.is_causal:
-        some = RestrictedHybrids(decision.hybrids[1], numbers)
+        some, players = RestrictedHybrids(decision.hybrids[1], numbers), players.take(numbers)
         evaluator = decision.evaluator(some, left, not bounded)
         rows, hybrids = float(some.n << some.d), None
     else:
-        hybrids = SwapHybrids(decision.pool, decision.players).restrict_to(numbers)
+        hybrids = SwapHybrids(decision.pool, players)
+        if len(numbers) < hybrids.d:  # all players share what is cached with the references
+            hybrids, players = hybrids.restrict_to(numbers), players.take(numbers)
         evaluator = decision.evaluator(hybrids, left, not bounded)
         rows = _most_distinct_rows(hybrids)
     keeper.note(evaluator.rows_predicted)  # an engine checks itself on a few rows when it is made

@@ -99,8 +99,8 @@ class RecourseRequest:
 
     def missing_costs(self, decision: Decision) -> dict[int, float]:
         """Return, by column, the cost of setting or removing a missing value where allowed."""
-        declared = decision.changes.missing_costs(decision.data)
-        return declared | self.changes().missing_costs(decision.data)
+        own = self.changes().missing_costs(decision.data)
+        return {**decision.changes.missing_costs, **own}
 
     def constraints(self, decision: Decision) -> Constraints:
         """Read the constraints on a change, in the columns of the decision.
@@ -108,16 +108,16 @@ class RecourseRequest:
         They are those of the request and those that were declared to the explainer.
         """
         table, players = decision.pool.stack(decision.data), decision.players
-        declared, own = decision.changes, self.changes()
+        declared, requested = decision.changes, self.changes()
         # Names are checked against the request alone, so that an error names its argument.
-        own.check(table, players)
-        fixed = declared.fixed(table, players)
-        for player in own.free(table, players):
+        own = requested.resolve(table, players)
+        fixed = declared.fixed
+        for player in requested.free(table, players):
             # Asking for a feature that the explainer fixes is a contradiction, not a preference.
             if player in fixed:
                 got = f"{players.names[player]!r}, though for this Explainer {fixed[player]}"
                 raise InputError("actionable", got, "features that the Explainer lets change")
-        directions = dict.fromkeys([*declared.directions(table), *own.directions(table)])
+        directions = dict.fromkeys([*declared.directions, *own.directions])
         rules = [
             *_read_ranges(table, self.ranges),
             *directions,
@@ -125,7 +125,7 @@ class RecourseRequest:
         ]
         kept = _missing_rules(table, rules, self.missing_costs(decision))
         return Constraints(
-            dict(sorted((own.fixed(table, players) | fixed).items())),
+            dict(sorted({**own.fixed, **fixed}.items())),
             (*rules, *kept),
             _read_forbidden(table, self.forbidden),
             self.tau,
@@ -328,7 +328,7 @@ class AllowedReferences:
 
     def __init__(self, pool: Table, players: Players, constraints: Constraints) -> None:
         self._n = len(pool) - 1
-        self._players = len(players)
+        self._players = players
         self._refused = None
         if constraints.rules:
             # Row 0 of the pool is the input, whose own values are not restricted.
@@ -362,7 +362,7 @@ class AllowedReferences:
     def by_player(self) -> HeldSets:
         """Return (references, players): whether the player's values there meet every rule."""
         if self._refused is None:
-            return np.ones((self._n, self._players), dtype=bool)
+            return np.ones((self._n, len(self._players)), dtype=bool)
         return np.asarray(self._refused.T == 0)
 
 

@@ -19,8 +19,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from suffice.context.change_rules import ColumnRule, Range, Step, meets_rules, price_columns
-from suffice.context.cost import CostSpec, player_costs, total_costs
+from suffice.context.change_rules import ColumnRule, Range, Step, meets_rules
+from suffice.context.cost import CostSpec, player_costs, price_columns, total_costs
 from suffice.context.players import Players
 from suffice.decision import Decision
 from suffice.errors import InputError

@@ -12,8 +12,8 @@ from math import ceil
 
 import numpy as np
 
-from suffice.context.change_rules import price_columns
-from suffice.context.cost import player_costs
+from suffice.context.change_rules import meets_rules
+from suffice.context.cost import player_costs, price_columns
 from suffice.decision import Decision
 from suffice.engines import IdlePlayerEvaluator, LatticeEvaluator
 from suffice.engines.work import estimate_seconds
@@ -36,7 +36,6 @@ from suffice.recourse.candidates import (
 from suffice.recourse.causal import has_random_consequences, select_causal
 from suffice.recourse.constraints import (
     RELAXED_RELIABILITY,
-    AllowedReferences,
     Constraints,
     RecourseRequest,
 )
@@ -276,13 +275,13 @@ class RecourseSolver:
         in any option, and neither alters necessity. A grid takes values from the whole data and a
         causal context changes descendants, so there both stay.
         """
-        decision = self.decision
-        free = [p for p in range(len(decision.players)) if p not in constraints.fixed]
-        if self.request.values == "grid" or decision.context.is_causal or not free:
-            return tuple(free)
-        meets = AllowedReferences(decision.pool, decision.players, constraints).by_player()
-        moving = (p for p in free if decision.differs[:, p].any() and meets[:, p].any())
-        return self._players_read_by_model(tuple(moving), constraints, keeper)
+        decision, fixed = self.decision, constraints.fixed
+        if self.request.values == "grid" or decision.context.is_causal:
+            return tuple(p for p in range(len(decision.players)) if p not in fixed)
+        meets = meets_rules(decision.pool, decision.players, constraints.rules)[1:]
+        moving = np.flatnonzero(decision.differs.any(axis=0) & meets.any(axis=0)).tolist()
+        free = tuple(p for p in moving if p not in fixed)
+        return self._players_read_by_model(free, constraints, keeper)
 
     def _players_read_by_model(
         self, numbers: tuple[int, ...], constraints: Constraints, keeper: LimitKeeper

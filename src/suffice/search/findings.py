@@ -9,8 +9,13 @@ from typing import Literal
 import numpy as np
 
 from suffice.engines.work import choose_backend
-from suffice.factors.bitsets import pack_rows
-from suffice.factors.lattice import held_of_masks, held_of_members, masks_by_size, masks_of_held
+from suffice.factors.lattice import (
+    held_of_masks,
+    held_of_members,
+    masks_by_size,
+    masks_of_held,
+    pack_rows,
+)
 from suffice.search.exhaustive import Tally
 from suffice.search.hybrid_sampling import HybridSample, OutcomesOf
 from suffice.search.limits import Stop

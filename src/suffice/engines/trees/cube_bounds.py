@@ -27,7 +27,7 @@ from suffice.engines.work import (
     numba_is_installed,
     run_in_threads,
 )
-from suffice.factors.bitsets import unpack_rows
+from suffice.factors.lattice import unpack_rows
 from suffice.typing import BitWords, BoolVector, Counts, HeldSets, Outcomes, Reals
 
 CubeStates = NDArray[np.uint8]

@@ -30,7 +30,7 @@ from suffice.engines.trees.ensemble import Ensemble, Ints, SplitTable
 from suffice.engines.work import LIST_LEAF
 from suffice.tables.cells import label_array
 from suffice.target import Event
-from suffice.typing import BitWords, BoolVector, Counts, Reals
+from suffice.typing import BitWords, BoolVector, Counts, HeldSets, Reals
 
 LANES = 64
 """Bits of a word."""
@@ -276,7 +276,7 @@ class InputSides:
     def __init__(self, places: ThresholdRanks, row: Reals) -> None:
         """Read the input's sides from `row`, the matrix of one row that the trees read."""
         self._places = places
-        self.input_left: BoolVector = np.ascontiguousarray(self._answers(row)[:, 0])
+        self.input_left: BoolVector = np.ascontiguousarray(go_left(places.tests, row)[:, 0])
         """By test: does the input go left?"""
 
     @cached_property
@@ -298,16 +298,16 @@ class InputSides:
         everyone = np.bitwise_or.reduce(lane_bits(len(references)))
         return np.asarray(self._places.left(references) ^ (self._flip & everyone))
 
-    def _answers(self, rows: Reals) -> BoolVector:
-        """Return (tests, rows): whether the row goes left at the test."""
-        tests = self._places.tests
-        values = rows[:, tests.column].T
-        left = np.where(
-            np.isnan(values), tests.missing_left[:, None], values <= tests.threshold[:, None]
-        )
-        for number in tests.categories:
-            left[number] = tests.answer(number, values[number])
-        return np.asarray(left)
+
+def go_left(tests: SplitTable, rows: Reals) -> HeldSets:
+    """Return (tests, rows): whether the row, as the trees read it, goes left at the test."""
+    values = rows[:, tests.column].T
+    left = np.where(
+        np.isnan(values), tests.missing_left[:, None], values <= tests.threshold[:, None]
+    )
+    for number in tests.categories:
+        left[number] = tests.answer(number, values[number])
+    return np.asarray(left)
 
 
 def lane_bits(references: int) -> BitWords:

@@ -1,4 +1,4 @@
-"""Outcomes of all 2^d sets from trees, packed as bits, slab by slab (NumPy kernel), and their work.
+"""Outcomes of all 2^d sets from trees, packed as bits, with NumPy or lists of leaves; their work.
 
 A run of consecutive masks is cut into slabs, the references into blocks; each (block, slab) is one
 call of a kernel, and blocks run in threads. Runs are small, so that results come often, and large
@@ -21,7 +21,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.engines.trees.encoded_input import EncodedInput, IntegerMargin
+from suffice.engines.trees.encoded_input import LANES, EncodedInput, IntegerMargin
 from suffice.engines.trees.ensemble import Ints
 from suffice.engines.work import (
     LATTICE_CELL,
@@ -32,8 +32,7 @@ from suffice.engines.work import (
     choose_backend,
     run_in_threads,
 )
-from suffice.factors.bitsets import pack_rows, unpack_rows
-from suffice.factors.lattice import over_subsets
+from suffice.factors.lattice import over_subsets, pack_rows, unpack_rows
 from suffice.typing import BitWords, Counts, Reals
 
 LeafPortions = list[list[BitWords]]
@@ -140,8 +139,6 @@ class LatticeSweep:
     def _run_by_lists(
         self, put: Callable[[int, int, BitWords, BitWords], None], workers: int
     ) -> None:
-        from suffice.engines.trees.numba_blocks import sweep_by_lists
-
         blocks = self._problem.lanes.blocks
         # Every task walks all trees, so there are no more tasks than workers if lists allow it.
         tasks = max(min(workers, blocks), -(-blocks // _LISTED_BLOCKS))
@@ -149,7 +146,7 @@ class LatticeSweep:
 
         def work(task: int) -> None:
             here = range(edges[task], edges[task + 1])
-            for block, (yes, no) in zip(here, sweep_by_lists(self._problem, here), strict=True):
+            for block, (yes, no) in zip(here, _decide_by_lists(self._problem, here), strict=True):
                 put(block, 0, yes, no)
 
         self._problem.sides.left_by_block(self._problem.lanes)  # made before there are threads
@@ -219,6 +216,121 @@ def sweep_work(problem: EncodedInput) -> float:
 
 def _log2(cells: int) -> int:
     return max(0, cells.bit_length() - 1)
+
+
+# The sweep by lists, for compiled kernels: in trees with many leaves the references of a block soon
+# go separate ways, so one walk of the trees lists the leaves of many blocks by reference.
+
+
+def thread_buffer(
+    buffers: ThreadBuffers, name: Any, shape: tuple[int, ...], dtype: type
+) -> NDArray[Any]:
+    """Return the thread's buffer of a name, made anew where its shape differs."""
+    found = buffers.get(name)
+    if found is None or found.shape != shape:
+        found = buffers[name] = np.empty(shape, dtype=dtype)
+    return found
+
+
+_LEAST_ROOM = 1 << 12
+"""Leaves that a lane's list has room for; no multiple of a page, or all lists would share sets of
+the cache."""
+
+_IDLE_BUFFERS: list[ThreadBuffers] = []
+"""Buffers that are kept from one input to the next, for as many tasks as there are cores: fresh
+memory is slow to touch."""
+
+
+def _decide_by_lists(problem: EncodedInput, blocks: range) -> Iterator[tuple[BitWords, BitWords]]:
+    """Yield by block what `NumbaBlock.slab` gives for the whole lattice; for up to 14 players."""
+    from suffice.engines.trees import numba_kernels as kernel
+
+    everyone = np.array([problem.lanes.all_lanes(block) for block in blocks], dtype=np.uint64)
+    yes = np.repeat(everyone[:, None], 1 << problem.d, axis=1)
+    no = np.zeros_like(yes)
+    try:
+        buffers = _IDLE_BUFFERS.pop()  # which only one thread can take
+    except IndexError:
+        buffers = {}
+    for margin, (nodes, _) in zip(problem.margins.margins, problem.both_ways, strict=True):
+        summed = _summed_lists(problem, margin.roots, nodes, blocks, everyone, buffers)
+        for place, (above, below) in enumerate(summed):
+            kernel.decide_masks(
+                above,
+                below,
+                problem.lanes.width,
+                np.int32(margin.no_below),
+                np.int32(margin.yes_from),
+                np.int32(margin.yes_to),
+                np.int32(margin.no_above),
+                yes[place],
+                no[place],
+            )
+    if len(_IDLE_BUFFERS) < available_cores():
+        _IDLE_BUFFERS.append(buffers)
+    no &= everyone[:, None]
+    yield from zip(no, yes, strict=True) if problem.margins.reverse else zip(yes, no, strict=True)
+
+
+def _summed_lists(
+    problem: EncodedInput,
+    roots: Ints,
+    nodes: Ints,
+    blocks: range,
+    everyone: BitWords,
+    buffers: ThreadBuffers,
+) -> Iterator[tuple[Ints, Ints]]:
+    """Yield by block the sums over subsets, from below and from above; the next overwrite them."""
+    from suffice.engines.trees import numba_kernels as kernel
+
+    d, width, depth = problem.d, problem.lanes.width, problem.ensemble.depth
+    left = problem.sides.left_by_block(problem.lanes)
+    assert left is not None
+    everybody = np.flatnonzero(unpack_rows(everyone)).astype(np.uint64)
+    # A lane comes to 2^d leaves of a tree at most, so each walk gets on by a tree.
+    room = max(2 << d, _LEAST_ROOM) + 8
+    leaves = thread_buffer(buffers, "leaves", (len(blocks), LANES * room), np.uint64)
+    counts = thread_buffer(buffers, "counts", (len(blocks), LANES), np.uint32)
+    reached = thread_buffer(buffers, "reached", (LANES * len(blocks) * (depth + 2),), np.uint32)
+    several = thread_buffer(buffers, "several", (room,), np.uint64)
+    many = thread_buffer(buffers, "many", (room,), np.uint64)
+    stack = np.empty((depth + 1, 4), dtype=np.uint64)
+    half = width << d
+    all_sums: list[Ints] = []
+    tree = 0
+    while tree < len(roots):
+        begun = tree > 0
+        counts[:] = 0
+        tree = kernel.list_leaves(
+            roots,
+            nodes.view(np.uint32),
+            problem.sides.input_left,
+            left.ravel(),
+            left.shape[1],
+            blocks.start,
+            everybody,
+            tree,
+            1 << d,
+            stack,
+            reached,
+            leaves.ravel(),
+            counts.ravel(),
+        )
+        if not begun:  # one table serves all blocks unless there are more walks than one
+            tables = 1 if tree == len(roots) else len(blocks)
+            all_sums = list(thread_buffer(buffers, "sums", (tables, 2 * half), np.int32))
+        for place in range(len(blocks)):
+            sums = all_sums[place % len(all_sums)]
+            if not begun:
+                sums[:] = 0
+            # A block of few references has as many lanes; the rest of its word is empty.
+            kernel.add_listed_leaves(
+                leaves[place, : width * room], counts[place, :width], several, many, sums
+            )
+            if tree == len(roots):
+                kernel.sum_subsets(sums[:half], width, d)
+                kernel.sum_subsets(sums[half:], width, d)
+                yield sums[:half], sums[half:]
 
 
 class ReferenceBlock(Protocol):

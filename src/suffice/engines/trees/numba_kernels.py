@@ -1,4 +1,4 @@
-"""Compiled (numba) functions of trees, called by `numba_blocks`: leaves, scores, sums over subsets.
+"""Compiled (numba) functions of trees: their leaves, scores of rows, sums over subsets.
 
 A reference is a lane, a set of references a 64-bit word, so that partitioning them at a split is
 one AND. Walking a tree, `held` are the players on whom the path needs the input's values, `freed`

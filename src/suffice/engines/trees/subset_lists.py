@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from suffice.engines.trees.encoded_input import LANES, EncodedInput, IntegerMargin
 from suffice.engines.trees.ensemble import Ints
 from suffice.engines.work import Backend, available_cores, choose_backend, run_in_threads
-from suffice.factors.bitsets import pack_rows, unpack_rows
+from suffice.factors.lattice import pack_rows, unpack_rows
 from suffice.typing import BitWords, Counts, HeldSets, Reals
 
 Verdicts = NDArray[np.uint8]
