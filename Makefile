@@ -92,8 +92,8 @@ test-dowhy: $(VENV)-dowhy/.made ## test the reader of dowhy's causal models
 coverage: $(VENV)/.test system-packages frontend/node_modules ## run all tests, and see that they reach nearly every line
 	$(BIN)/pytest -n 2 --cov --cov-report=term-missing:skip-covered
 
-soak: $(VENV)/.test ## attack limits, stores, processes, files and the explorer (40 minutes): SEED=7 for other attacks
-	$(BIN)/python -m tests.soak --seed $(or $(SEED),0)
+soak: $(VENV)/.test ## attack limits, stores, processes, files and the explorer (40 minutes): SEED=7 for other attacks, MINUTES=80 for a slow machine
+	$(BIN)/python -m tests.soak --seed $(or $(SEED),0) --minutes $(or $(MINUTES),40)
 
 soak-tests: $(VENV)/.test ## run the long tests: killed clusters, flat memory, many examples (hours)
 	$(BIN)/pytest -m soak tests

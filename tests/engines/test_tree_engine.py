@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tracemalloc
 import warnings
 from dataclasses import replace
 from itertools import pairwise
@@ -31,7 +32,11 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from suffice.engines import work as backend
 from suffice.engines.trees import lattice_sweep as blocks, read_trees, tree_engine as engine
-from suffice.engines.trees.encoded_input import _zero_common_leaves, read_event_margins
+from suffice.engines.trees.encoded_input import (
+    ThresholdRanks,
+    _zero_common_leaves,
+    read_event_margins,
+)
 from suffice.engines.work import SkiRental, choose_backend, estimate_seconds
 from suffice.factors.lattice import held_of_masks
 from suffice.target import at_least, at_most, versus, within
@@ -648,3 +653,17 @@ def test_the_commonest_leaf_of_each_tree_adds_nothing(kind: Any) -> None:
     assert (moved.value == margin.value).all()
     for bound in ("no_below", "yes_from", "yes_to", "no_above"):
         assert getattr(moved, bound) == getattr(margin, bound)
+
+
+def test_references_compared_with_thresholds_take_four_bytes_a_value() -> None:
+    X, y, _, _ = tree_data(n=20_000)
+    tests = read_trees(RandomForestClassifier(3, random_state=0).fit(X[:500], y[:500])).tests
+    assert len(np.unique(tests.column)) == X.shape[1]
+    tracemalloc.start()
+    try:
+        ranks = ThresholdRanks(tests, X.copy())
+        taken = tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+    assert ranks.left(np.arange(64)).any()
+    assert taken < 4.5 * X.size

@@ -226,6 +226,19 @@ def test_sixteen_features_stay_in_memory():
     assert r.feasible and peak < 700e6
 
 
+def test_a_request_without_rules_copies_no_data():
+    import tracemalloc
+
+    data = np.random.default_rng(0).normal(size=(4000, 50))
+    explainer = Explainer(lambda rows: rows[:, 0] > 0, data)
+    decision = explainer.decide(data[0])
+    tracemalloc.start()
+    assert not RecourseRequest().constraints(decision).rules
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < data.nbytes / 4, peak
+
+
 def test_with_many_features_necessity_is_estimated():
     rng = np.random.default_rng(2)
     data = rng.integers(0, 2, (40, 30))

@@ -1,5 +1,6 @@
 """Bounds ≡ exhaustive: what is closed by bounds holds no factor, and what is left is all of them."""
 
+import tracemalloc
 from dataclasses import replace
 from functools import cache
 
@@ -17,6 +18,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from suffice import InputError, at_least, within
 from suffice.engines import CubeEvaluator
+from suffice.engines.trees import cube_bounds
 from suffice.progress import listen_to_progress
 from suffice.search import (
     Limits,
@@ -209,6 +211,32 @@ def test_both_kernels_give_the_same_bounds(make, seed):
     cubes = random_cubes(rng, 40, players(both[0]))
     for mine, other in zip(*(engine.bound_cubes(*cubes) for engine in both), strict=True):
         np.testing.assert_array_equal(mine, other)
+
+
+@pytest.mark.parametrize("make", [forest_case, classes_case, boosted_case])
+@pytest.mark.parametrize("cells", [1 << 24, 3000])
+def test_leverage_is_the_same_in_pieces(make, cells, monkeypatch):
+    """Of 3,000 cells, only a sample of the references is used."""
+    monkeypatch.setattr(cube_bounds, "_LEVERAGE_CELLS", cells)
+    engine = engine_of(make, 0, rows=90 if make is forest_case else 70)
+    whole = engine.leverage()
+    monkeypatch.setattr(cube_bounds, "_LEVERAGE_AT_ONCE", 1)
+    np.testing.assert_array_equal(engine.leverage(), whole)
+
+
+def test_leverage_of_many_references_takes_little_memory():
+    X, y, _, _ = tree_data(d=6, n=4000)
+    model = RandomForestClassifier(20, max_depth=6, random_state=0).fit(X, y)
+    engine = Case(model, X).trees("numpy")
+    engine.bound_cubes(*np.zeros((2, 1, 6), dtype=bool))  # prepares words and nodes
+    tracemalloc.start()
+    try:
+        found = engine.leverage()
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert found.any()
+    assert peak < 16e6, peak
 
 
 def test_fully_grown_forests_vote_and_others_do_not():

@@ -1,5 +1,6 @@
 """The default search: every set where that takes seconds, else the best in time, said beforehand."""
 
+import tracemalloc
 from dataclasses import replace
 
 import numpy as np
@@ -201,6 +202,21 @@ def test_hits_that_do_not_fit_in_memory_are_not_streamed_by_default(references, 
     explainer = Explainer(model, X, references="all", n_references=references)
     way = explainer.plan(X.iloc[0], time_limit=3600).way
     assert way == ("streamed" if references == 255 else "anytime")
+
+
+def test_a_plan_counts_the_memory_of_wide_references():
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(4000, 200)))
+    model = LogisticRegression().fit(X[:500], np.arange(500) % 2)
+    explainer = Explainer(model, X, references="all", n_references=4000)
+    plan = explainer.plan(X.iloc[0], max_size=1)
+    again = Explainer(model, X, references="all", n_references=4000)
+    tracemalloc.start()
+    try:
+        again.explain(X.iloc[0], max_size=1)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < plan.memory, peak
 
 
 def test_copies_are_found():

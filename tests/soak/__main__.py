@@ -3,6 +3,12 @@
 python -m tests.soak                       every attack with its full count, in 40 minutes
 python -m tests.soak kills --seed 7        one kind, with another seed
 python -m tests.soak --share 0.01          a hundredth of each count
+python -m tests.soak --minutes 80          twice the time, for a slow or busy machine
+
+Each kind has a part of the time, and starts no try after it. A kind that is cut off so has fewer
+tries than its count: its row and the last line say how many of how many. Exit status: 0 if every
+kind made all its tries and none failed, 1 if any failed, 3 if none failed but a kind was cut off.
+For a release every count is made: run the kinds that were cut off again with more minutes.
 """
 
 from __future__ import annotations
@@ -34,8 +40,9 @@ class Attack(NamedTuple):
         function: Callable[..., Tally] = getattr(import_module(f"tests.soak.{module}"), name)
         return function
 
-    def run(self, share: float, seed: int, seconds: float) -> Tally:
-        return self.load()(max(1, round(self.count * share)), seed, seconds=seconds)
+    def share(self, share: float) -> int:
+        """Return a share of the count, at least one."""
+        return max(1, round(self.count * share))
 
 
 ATTACKS: list[Attack] = [
@@ -62,8 +69,12 @@ The minutes are about what each needs of two idle cores, judged by its processor
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the attacks; return 1 if any failed."""
-    parser = argparse.ArgumentParser(prog="python -m tests.soak", description=__doc__)
+    """Run the attacks; return 1 if any failed, else 3 if any was cut off by its time, else 0."""
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.soak",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("kinds", nargs="*", metavar="KIND", help=", ".join(a.kind for a in ATTACKS))
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--share", type=float, default=1.0, help="share of each count")
@@ -73,17 +84,21 @@ def main(arguments: list[str] | None = None) -> int:
         parser.error(f"no kind is called {', '.join(sorted(unknown))}")
     chosen = [a for a in ATTACKS if not given.kinds or a.kind in given.kinds]
     warnings.simplefilter("ignore")  # strange models and tables are meant to be warned about
-    started, failed = monotonic(), 0
+    started, failed, cut_off = monotonic(), 0, list[str]()
     print(f"seed {given.seed}\n{HEADING}", flush=True)
     for place, attack in enumerate(chosen):
         # What an attack leaves of its time is shared by those after it.
         left = 60 * given.minutes - (monotonic() - started)
         own = left * attack.minutes / sum(a.minutes for a in chosen[place:])
-        tally = attack.run(given.share, given.seed, own)
-        print("\n  ".join([str(tally), *tally.notes, *tally.failures]), flush=True)
+        count = attack.share(given.share)
+        tally = attack.load()(count, given.seed, seconds=own)
+        print("\n  ".join([tally.row(count), *tally.notes, *tally.failures]), flush=True)
         failed += len(tally.failures)
-    print(f"{monotonic() - started:.0f} s, {failed} failed")
-    return 1 if failed else 0
+        if tally.cut:
+            cut_off.append(f"{attack.kind} ({tally.tries:,} of {count:,})")
+    said = f"; cut off by their time: {', '.join(cut_off)}" if cut_off else ", none cut off"
+    print(f"{monotonic() - started:.0f} s, {failed} failed{said}")
+    return 1 if failed else 3 if cut_off else 0
 
 
 if __name__ == "__main__":

@@ -40,8 +40,13 @@ class Tally:
         if problem is not None:
             self.failures.append(problem)
 
-    def __str__(self) -> str:
-        cut = "  (its time was over)" if self.cut else ""
+    def row(self, count: int) -> str:
+        """Return the line of the table; it says so if fewer than `count` tries were made in time.
+
+        >>> Tally("kills", tries=34, cut=True).row(60)
+        'kills                         34      34       0  CUT OFF after 34 of 60 tries'
+        """
+        cut = f"  CUT OFF after {self.tries:,} of {count:,} tries" if self.cut else ""
         failed = len(self.failures)
         return f"{self.kind:<24}{self.tries:>8,}{self.held:>8,}{failed:>8,}{cut}"
 

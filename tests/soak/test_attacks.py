@@ -17,7 +17,7 @@ def test_failures_are_counted_and_reported():
     tally = count_tries("division", map(divide, (2, 0, 1, 0)), 3)
     assert (tally.tries, tally.held, len(tally.failures), tally.cut) == (3, 2, 1, False)
     assert tally.failures[0].startswith("by 0: ZeroDivisionError: division by zero")
-    assert str(tally).split() == ["division", "3", "2", "1"]
+    assert tally.row(3).split() == ["division", "3", "2", "1"]
 
 
 def test_no_try_is_begun_after_its_time():
@@ -42,6 +42,20 @@ def test_the_program_fails_where_an_attack_did(monkeypatch, capsys):
     out = capsys.readouterr().out
     assert "seed 3" in out
     assert out.splitlines()[-2].strip() == "it broke"
+
+
+@pytest.mark.parametrize(("minutes", "status"), [("40", 0), ("0", 3)])
+def test_the_program_names_the_kinds_that_their_time_cut_off(minutes, status, monkeypatch, capsys):
+    def divide_often(count, seed, seconds):
+        return count_tries("division", map(divide, range(1, 1 + count)), count, seconds)
+
+    monkeypatch.setattr(soak, "ATTACKS", [soak.Attack("division", "tally:divide_often", 20, 1)])
+    monkeypatch.setattr("tests.soak.tally.divide_often", divide_often, raising=False)
+    assert soak.main(["--minutes", minutes, "--share", "0.5"]) == status
+    *_, row, last = capsys.readouterr().out.splitlines()
+    assert row.endswith("CUT OFF after 0 of 10 tries") == (status == 3)
+    said = "0 failed; cut off by their time: division (0 of 10)"
+    assert last.endswith(said if status else "0 failed, none cut off")
 
 
 def test_every_attack_exists():

@@ -107,8 +107,12 @@ class RecourseRequest:
 
         They are those of the request and those that were declared to the explainer.
         """
-        table, players = decision.pool.stack(decision.data), decision.players
-        declared, requested = decision.changes, self.changes()
+        players, declared, requested = decision.players, decision.changes, self.changes()
+        # The rows are joined only to read values: a copy of all data takes memory.
+        directed = requested.increasing or requested.decreasing
+        no_factors = isinstance(self.forbidden, tuple) and not self.forbidden
+        names_only = self.ranges is None and self.steps is None and no_factors and not directed
+        table = decision.data if names_only else decision.pool.stack(decision.data)
         # Names are checked against the request alone, so that an error names its argument.
         own = requested.resolve(table, players)
         fixed = declared.fixed
@@ -123,7 +127,7 @@ class RecourseRequest:
             *directions,
             *_read_steps(table, self.steps),
         ]
-        kept = _missing_rules(table, rules, self.missing_costs(decision))
+        kept = _missing_rules(decision, rules, self.missing_costs(decision))
         return Constraints(
             dict(sorted({**own.fixed, **fixed}.items())),
             (*rules, *kept),
@@ -254,7 +258,7 @@ def _read_one_of(table: Table, j: int, given: list[Any]) -> OneOf:
 
 
 def _missing_rules(
-    table: Table, rules: list[ColumnRule], costs: Mapping[int, float]
+    decision: Decision, rules: list[ColumnRule], costs: Mapping[int, float]
 ) -> list[ColumnRule]:
     """Return rules that keep missing and known values so, but for columns with a missing cost.
 
@@ -262,10 +266,11 @@ def _missing_rules(
     """
     none_listed = {rule.column for rule in rules if isinstance(rule, OneOf) and None in rule.values}
     out: list[ColumnRule] = []
-    for j, name in enumerate(table.names):
-        missing = missing_mask(table.column(j))
+    pool, data = decision.pool, decision.data
+    for j, name in enumerate(data.names):
+        missing = missing_mask(pool.column(j))
         allowed = j in costs or (j in none_listed and not missing[0])
-        if missing.any() and not allowed:
+        if not allowed and (missing.any() or missing_mask(data.column(j)).any()):
             out.append(MissingKept(j, name, bool(missing[0])))
     return out
 

@@ -515,6 +515,9 @@ BYTES_PER_SET = 56
 _BASE = 16e6
 """Bytes of small arrays, and of modules that a search imports."""
 
+_BYTES_PER_REFERENCE_CELL = 100
+"""Bytes of a reference's value in one column: in copies of the table, as code, cost and rank."""
+
 _BYTES_PER_SWEPT_HYBRID = 20
 _SWEPT_TOGETHER = 1 << 21
 _SETS_SWEPT_TOGETHER = 1 << 8
@@ -552,13 +555,13 @@ def predict_bytes(way: str, evaluator: Evaluator, hybrids: Hybrids, limits: Limi
     counted = 2 * Lattice(d).count_up_to(largest) if largest < d else 1 << d
     sets = float(min(counted, _MANY))
     rows = min(sets * n, _affordable_hybrids(evaluator, limits))
-    total = _BASE
+    columns = len(hybrids.pool.names)
+    total = _BASE + _BYTES_PER_REFERENCE_CELL * n * columns
     if isinstance(evaluator, LatticeEvaluator):
         together = max(_SWEPT_TOGETHER, _SETS_SWEPT_TOGETHER * n)
         total += _BYTES_PER_SWEPT_HYBRID * min(rows, together)
     else:
         block = min(max(rows, n), _ASKED_TOGETHER)
-        columns = len(hybrids.pool.names)
         total += block * (_BYTES_PER_ASKED_HYBRID + d)
         total += _BYTES_PER_CELL * min(block * columns, _CELLS_PER_CALL)
         total += _BYTES_PER_ANSWER * min(rows, _MOST_ANSWERS)

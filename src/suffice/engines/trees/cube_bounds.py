@@ -43,6 +43,8 @@ _WALKED_AT_ONCE = 1 << 12
 """Pairs of a cube and a tree that numpy walks together."""
 _LEVERAGE_CELLS = 1 << 24
 """Most nodes × references for the leverage; of more, a sample of the references is used."""
+_LEVERAGE_AT_ONCE = 1 << 18
+"""Nodes × references whose weights are in memory together."""
 
 
 class CubeBounds:
@@ -118,19 +120,23 @@ class CubeBounds:
         )
         assert isinstance(step, np.ndarray)
         some = np.arange(0, n, 1 + n * len(test) // _LEVERAGE_CELLS)
-        block, lane = np.divmod(some, LANES)
-        words = np.stack(self._words)[block]
-        differs = (words >> (lane ^ 7).astype(np.uint64)[:, None] & np.uint64(1)).astype(bool).T
-        moved = np.zeros((problem.d, len(some)))
-        weight = np.zeros((len(test), len(some)))
-        weight[problem.ensemble.roots] = 1.0
-        # The weight of a node is the chance to reach it when a coin is thrown at every test that
-        # the input and the reference answer differently.
-        for level in levels:
-            parts, here = differs[test[level]], weight[level]
-            weight[problem.toward[level]] = np.where(parts, here / 2, here)
-            weight[problem.away[level]] = np.where(parts, here / 2, 0.0)
-            np.add.at(moved, problem.player[test[level]], parts * here * step[level][:, None])
+        words, moved = np.stack(self._words), np.zeros((problem.d, len(some)))
+        together = max(1, _LEVERAGE_AT_ONCE // len(test))
+        for start in range(0, len(some), together):
+            part = slice(start, start + together)
+            block, lane = np.divmod(some[part], LANES)
+            bits = words[block] >> (lane ^ 7).astype(np.uint64)[:, None] & np.uint64(1)
+            differs = bits.astype(bool).T
+            weight = np.zeros((len(test), len(block)))
+            weight[problem.ensemble.roots] = 1.0
+            # The weight of a node is the chance to reach it when a coin is thrown at every test
+            # that the input and the reference answer differently.
+            for level in levels:
+                parts, here = differs[test[level]], weight[level]
+                weight[problem.toward[level]] = np.where(parts, here / 2, here)
+                weight[problem.away[level]] = np.where(parts, here / 2, 0.0)
+                shares = parts * here * step[level][:, None]
+                np.add.at(moved[:, part], problem.player[test[level]], shares)
         out = np.tile(moved.mean(axis=1), (n, 1))
         out[self._lanes.order[some]] = moved.T
         return out

@@ -214,12 +214,13 @@ class ThresholdRanks:
 
     def __init__(self, tests: SplitTable, rows: Reals) -> None:
         self.tests = tests
-        self._rows = rows
+        # Only categorical splits read the values again.
+        self._rows = rows if tests.categories else None
         by_threshold = tests.by_threshold
         columns, starts = np.unique(tests.column[by_threshold], return_index=True)
         ends = np.append(starts, len(tests.column))[1:]
         limits = tests.threshold[by_threshold]
-        self._places: Counts = np.empty((len(columns), len(rows)), dtype=np.int64)
+        self._places: Ints = np.empty((len(columns), len(rows)), dtype=np.int32)
         for i, (column, start, end) in enumerate(zip(columns, starts, ends, strict=True)):
             # NaN sorts past every threshold: it is never switched on.
             self._places[i] = start + np.searchsorted(limits[start:end], rows[:, column])
@@ -249,7 +250,7 @@ class ThresholdRanks:
 
     def _worked_out(self, references: Counts) -> BitWords:
         tests = self.tests
-        places = self._places[:, references]
+        places = self._places[:, references].astype(np.int64)
         bits = lane_bits(len(references))
         left = np.zeros(len(tests.column) + 1, dtype=np.uint64)
         np.bitwise_xor.at(left, places.ravel(), np.tile(bits, len(places)))
@@ -265,6 +266,7 @@ class ThresholdRanks:
             nowhere = np.bitwise_or.reduce(np.where(absent, bits[:, None], np.uint64(0)), axis=0)
             out[:-1] |= np.where(tests.missing_left, nowhere[tests.column], np.uint64(0))
         for number in tests.categories:
+            assert self._rows is not None
             values = self._rows[references, tests.column[number]]
             out[number] = np.bitwise_or.reduce(bits[tests.answer(number, values)], initial=0)
         return out
