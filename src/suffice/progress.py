@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
+from functools import partial
+from types import TracebackType
 from typing import Protocol
 from warnings import catch_warnings, simplefilter
 
@@ -138,7 +141,34 @@ def interrupts_say(what: Callable[[], str]) -> Iterator[None]:
         yield
     except KeyboardInterrupt as error:
         # From None: the traceback of the interrupted line says nothing that helps.
-        raise KeyboardInterrupt(f"{str(error) or 'interrupted'}: {what()}") from None
+        raise _explained_interrupt(f"{str(error) or 'interrupted'}: {what()}") from None
+
+
+def _explained_interrupt(text: str) -> KeyboardInterrupt:
+    """Return an interrupt that a script, a terminal and a notebook show without a traceback.
+
+    It is no subclass: Python ends by the signal, as shells expect, for KeyboardInterrupt itself
+    only.
+    """
+    interrupt = KeyboardInterrupt(text)
+    vars(interrupt)[_SHOWN_BY_IPYTHON] = partial(list, (text,))
+    if sys.excepthook is sys.__excepthook__:  # the hook of another program stays
+        sys.excepthook = _print_interrupt
+    return interrupt
+
+
+_SHOWN_BY_IPYTHON = "_render_traceback_"
+"""Name under which IPython looks for the lines to show in place of a traceback."""
+
+
+def _print_interrupt(
+    kind: type[BaseException], error: BaseException, trace: TracebackType | None
+) -> None:
+    """Print an explained interrupt as its sentence, and every other exception as Python does."""
+    if isinstance(error, KeyboardInterrupt) and _SHOWN_BY_IPYTHON in vars(error):
+        print(error, file=sys.stderr)
+    else:
+        sys.__excepthook__(kind, error, trace)
 
 
 def search_lost_text() -> str:

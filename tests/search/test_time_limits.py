@@ -1,5 +1,9 @@
 """Time limits are obeyed by every search, on a clock that moves only when the model is called."""
 
+import signal
+import subprocess
+import sys
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -371,3 +375,32 @@ def test_an_interrupt_says_that_nothing_is_kept_and_how_a_search_ends_by_itself(
     for ask in (explainer.explain, explainer.recourse):
         with pytest.raises(KeyboardInterrupt, match=r"nothing is kept .* a budget, max_size or"):
             ask(data.iloc[0])
+
+
+def test_a_script_that_is_interrupted_prints_a_sentence_and_no_traceback(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import os, signal, pandas as pd\n"
+        "from suffice import Explainer\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "data, pressed = pd.DataFrame({'a': [0, 1], 'b': [0, 1]}), False\n"
+        "def model(rows):\n"
+        "    if pressed:\n"
+        "        os.kill(os.getpid(), signal.SIGINT)\n"
+        "    return rows['a'] > 0\n"
+        "explainer, pressed = Explainer(model, data), True\n"
+        "CALL\n"
+    )
+    call, other = "explainer.explain(data.iloc[0])", "raise KeyboardInterrupt('of the script')"
+    code = script.read_text()
+    ends = []
+    for line in (call, f"try: {call}\nexcept KeyboardInterrupt: {other}"):
+        script.write_text(code.replace("CALL", line))
+        ends.append(subprocess.run([sys.executable, script], capture_output=True, text=True))
+    ours, theirs = ends
+    assert ours.stderr.startswith("interrupted: nothing is kept of this search; with a budget")
+    assert ours.stderr.count("\n") == 1
+    assert theirs.stderr.endswith("KeyboardInterrupt: of the script\n")
+    assert "Traceback" in theirs.stderr
+    # Ended by the signal, as shells expect of an interrupted program.
+    assert ours.returncode == theirs.returncode == -signal.SIGINT
