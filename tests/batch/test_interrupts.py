@@ -149,7 +149,15 @@ class Program:
             return "finished"
         if code == -signal.SIGINT and not errors:
             return "killed"  # before Python had a handler, or after it was gone
-        return "interrupted" if "KeyboardInterrupt" in errors else f"code {code}\n{errors}"
+        if code == -signal.SIGINT and (_is_explained(errors) or "KeyboardInterrupt" in errors):
+            return "interrupted"
+        return f"code {code}\n{errors}"
+
+
+def _is_explained(errors: str) -> bool:
+    """Return whether a program printed one line that says how its run can go on, and no more."""
+    started = errors.startswith(("interrupted: ", "SIGINT while stopping: "))
+    return started and errors.count("\n") == 1 and "resume=True" in errors
 
 
 def wait_for(condition, seconds: float) -> bool:

@@ -83,7 +83,9 @@ def test_killed_dask_workers_change_no_byte(tmp_path, undisturbed_large):
     settings = {"distributed.deploy.lost-worker-timeout": "1 hour"}
     with (
         dask.config.set(settings),
-        distributed.LocalCluster(2, threads_per_worker=1, dashboard_address=None) as cluster,
+        distributed.LocalCluster(
+            2, threads_per_worker=1, dashboard_address="127.0.0.1:0"
+        ) as cluster,
         distributed.Client(cluster, set_as_default=False) as client,
     ):
 

@@ -376,7 +376,11 @@ def test_a_dask_cluster_gives_the_same_bytes(portfolio, capsys, distributed):
     assert code == 0, err
     # The worker is a thread here; in tests/batch/test_dask.py it is a process.
     with distributed.LocalCluster(
-        n_workers=1, threads_per_worker=1, processes=False, protocol="tcp", dashboard_address=None
+        n_workers=1,
+        threads_per_worker=1,
+        processes=False,
+        protocol="tcp",
+        dashboard_address="127.0.0.1:0",
     ) as cluster:
         address = cluster.scheduler_address
         code, out, err = batch(portfolio, "dask", *options, "--dask", address, capsys=capsys)
@@ -473,7 +477,7 @@ def test_the_example_runs_as_it_is(tmp_path, capsys, monkeypatch, distributed):
     in_threads = partial(
         distributed.LocalCluster,
         processes=False,
-        dashboard_address=None,
+        dashboard_address="127.0.0.1:0",
     )
     monkeypatch.setattr(distributed, "LocalCluster", in_threads)
     monkeypatch.setattr(sys, "argv", [script, str(tmp_path / "out"), "60"])

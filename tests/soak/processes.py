@@ -100,7 +100,9 @@ def kill_cluster_workers(count: int, seed: int, seconds: float | None = None) ->
     with (
         TemporaryDirectory() as folder,
         dask.config.set(settings),
-        distributed.LocalCluster(2, threads_per_worker=1, dashboard_address=None) as cluster,
+        distributed.LocalCluster(
+            2, threads_per_worker=1, dashboard_address="127.0.0.1:0"
+        ) as cluster,
         distributed.Client(cluster, set_as_default=False) as client,
     ):
         explain(str(Path(folder) / "whole"), _ROWS)
